@@ -43,7 +43,7 @@ def pytest_configure(config):
 def pytest_report_header(config):
     """Name what repeats this run."""
     seed = config.option.hypothesis_seed
-    return f"hypothesis: repeat with --hypothesis-seed={seed}" if seed else "hypothesis: fixed examples"
+    return f"hypothesis seed: {seed or 'none, the examples are always the same'}"
 
 
 def pytest_collection_modifyitems(config, items):
