@@ -1,0 +1,232 @@
+"""When every slot of a program issues, exactly (specification, sections 3 to 5).
+
+Time depends on no data and, within a tile, only on the positions of a row's ends in their words.
+So a tile is the histogram of those positions over its rows, however many rows there are::
+
+    descriptor --> Span: slots, last write, beats, own stalls --> count: where the spans may start
+"""
+
+import functools
+from collections import Counter
+from typing import NamedTuple
+
+from cornerturn.fields import Mode, Opcode, Status
+
+from . import checks
+from .instruction import as_descriptor
+
+__all__ = ["COUNTERS", "count", "limit"]
+
+COUNTERS = (
+    "cycles",
+    "beats_read",
+    "beats_written",
+    "stalls_hazard",
+    "stalls_fence",
+    "stalls_port",
+    "stalls_completion",
+    "rows",
+    "blocks",
+    "instructions",
+)
+"""The counters, in the order of the specification."""
+
+
+class Span(NamedTuple):
+    """An instruction from its first slot (cycle 0) to its last."""
+
+    length: int = 1  # cycles, waits within included
+    last_write: int = 0  # cycle of the last slot that writes, or of the only slot
+    beats_read: int = 0
+    beats_written: int = 0
+    rows: int = 0
+    stalls_hazard: int = 0
+    stalls_port: int = 0
+
+
+def count(config, program):
+    """The counters of a program, by name; `cycles` is one of them.
+
+    Every rejection and every HALT ends a segment; what follows starts without a memory of it.
+    """
+    totals = Counter(dict.fromkeys(COUNTERS, 0))
+    segment = _Segment(config, totals)
+    for descriptor in map(as_descriptor, program):
+        if checks.check(config, descriptor) != Status.OK:
+            segment = _Segment(config, totals)
+            continue
+        segment.issue(descriptor)
+        if checks.decode(descriptor)["opcode"] == Opcode.HALT:
+            segment = _Segment(config, totals)
+    return dict(totals)
+
+
+def limit(config, program):
+    """Cycles that the port of one lane, a beat a cycle, needs for a program at the least.
+
+    The sum over all rows of ceil(elements * element_cells / W); a row of a SWAP counts twice, as it
+    reads across and along. Rejected instructions cost nothing.
+    """
+    beats = 0
+    for descriptor in map(as_descriptor, program):
+        if checks.check(config, descriptor) != Status.OK:
+            continue
+        f = checks.decode(descriptor)
+        if f["opcode"] == Opcode.SWAP:
+            beats += sum(2 * _words(config, n << f["element"]) for n in range(1, f["n"]))
+        elif f["opcode"] == Opcode.TILE:
+            rows = checks.rows_of(descriptor)
+            number = functools.reduce(lambda product, n: product * n, rows.counts)
+            beats += number * _words(config, rows.length * rows.element_cells)
+    return beats
+
+
+class _Segment:
+    """The instructions between two stops, on one time axis; the first issues in cycle 0."""
+
+    def __init__(self, config, totals):
+        self._config = config
+        self._totals = totals
+        self._ready = 0  # the next instruction cannot issue earlier
+        self._completed = 0  # the cycle after the last completion so far
+        self._writes = []  # (region, first cycle in which a read may meet it)
+
+    def issue(self, descriptor):
+        """Add one accepted instruction."""
+        config, opcode = self._config, checks.decode(descriptor)["opcode"]
+        read, write = checks.regions(config, descriptor)
+        span = _span(config, descriptor)
+        self._writes = [entry for entry in self._writes if entry[1] > self._ready]
+        after_hazard = after_fence = self._ready
+        if read is not None:
+            after_hazard = max(
+                [self._ready, *(free for region, free in self._writes if region.meets(read))]
+            )
+        if opcode in (Opcode.FENCE, Opcode.HALT):
+            after_fence = max(self._ready, self._completed)
+        start = max(after_hazard, after_fence)
+        if write is not None:
+            self._writes.append((write, start + span.last_write + _raw_distance(config)))
+        # Completions are in order, so the time up to the latest one is all there is.
+        completed = start + span.last_write + config.completion_delay
+        self._totals.update(
+            cycles=completed - max(0, self._completed - 1),
+            beats_read=span.beats_read,
+            beats_written=span.beats_written,
+            rows=span.rows,
+            stalls_hazard=after_hazard - self._ready + span.stalls_hazard,
+            stalls_fence=after_fence - self._ready,
+            stalls_port=span.stalls_port,
+            blocks=int(write is not None),
+            instructions=1,
+        )
+        self._completed = completed + 1
+        self._ready = start + max(span.length, config.check_interval)
+
+
+def _span(config, descriptor):
+    f = checks.decode(descriptor)
+    if checks.regions(config, descriptor) == (None, None):
+        return Span()
+    if f["opcode"] == Opcode.SWAP:
+        return _swap_span(config, f["in_cell"] % config.beat_cells, f["n"], 1 << f["element"])
+    return _tile_span(config, checks.rows_of(descriptor), checks.serial(config, descriptor))
+
+
+def _tile_span(config, rows, serial):
+    cells = rows.length * rows.element_cells
+    histogram, last = _offsets(config, rows)
+    length = beats_read = beats_written = stalls = 0
+    for (source, destination), number in histogram.items():
+        reads, writes = _words(config, source + cells), _words(config, destination + cells)
+        slots, last_write = max(reads, writes), writes - 1
+        wait = 0
+        if serial:
+            if reads > config.protected_beats:
+                slots, last_write = slots + config.hold_beats, last_write + config.hold_beats
+            wait = max(0, last_write + _raw_distance(config) - slots)
+        beats_read += number * reads
+        beats_written += number * writes
+        length += number * (slots + wait)
+        stalls += number * wait
+        if (source, destination) == last:
+            # Nothing waits behind the last row.
+            tail = (slots, last_write, wait)
+    slots, last_write, wait = tail
+    length, stalls = length - wait, stalls - wait
+    return Span(
+        length,
+        length - slots + last_write,
+        beats_read,
+        beats_written,
+        sum(histogram.values()),
+        stalls,
+    )
+
+
+def _offsets(config, rows):
+    """The rows by (os, od), and the pair of the last row."""
+    word = config.beat_cells
+    # Across, the place in the word is the lane's business: all of it counts as 0.
+    along = [side.mode == Mode.ALONG for side in (rows.source, rows.destination)]
+
+    def position(source_cell, destination_cell):
+        return source_cell % word * along[0], destination_cell % word * along[1]
+
+    first = position(rows.source.start[1], rows.destination.start[1])
+    histogram, last = Counter({first: 1}), first
+    for number, (_, a), (_, b) in zip(
+        rows.counts, rows.source.steps, rows.destination.steps, strict=True
+    ):
+        # The positions repeat after at most W iterations, as W is a power of two.
+        moves = Counter()
+        for i in range(min(number, word)):
+            moves[position(i * a, i * b)] += (number - i - 1) // word + 1
+        if len(moves) == 1:
+            moved = {key: many * number for key, many in histogram.items()}
+        else:
+            moved = {}
+            for (source, destination), many in histogram.items():
+                for (by_source, by_destination), times in moves.items():
+                    key = position(source + by_source, destination + by_destination)
+                    moved[key] = moved.get(key, 0) + many * times
+        histogram = moved
+        last = position(last[0] + (number - 1) * a, last[1] + (number - 1) * b)
+    return histogram, last
+
+
+@functools.lru_cache(maxsize=256)
+def _swap_span(config, offset, n, cells):
+    """The span of a SWAP whose block starts at cell `offset` of a word; lanes count from 0."""
+    word, time, stalls, beats = config.beat_cells, 0, 0, 0
+    written = {}  # cycle of a slot -> its across write: (word, lowest lane, highest lane)
+    for i in range(n - 1):
+        across_word = (offset + i * cells) // word
+        along_word, start = divmod(offset + (i + 1) * cells, word)
+        for b in range(_words(config, start + (n - 1 - i) * cells)):
+            lanes = (
+                i + 1 + max(0, -(-(b * word - start) // cells)),
+                i + min(n - 1 - i, ((b + 1) * word - start) // cells),
+            )
+            across, along = (across_word, *lanes), (along_word + b, i, i)
+            for read, across_write in ((across, None), (along, across)):
+                while _meet(read, written.get(time + 1 - config.write_delay)):
+                    time += 1
+                    stalls += 1
+                written[time] = across_write
+                beats += 1
+                time += 1
+    return Span(time, time - 1, beats, beats, n - 1, stalls_port=stalls)
+
+
+def _meet(read, write):
+    return write is not None and read[0] == write[0] and read[1] <= write[2] and write[1] <= read[2]
+
+
+def _words(config, cells):
+    return -(-cells // config.beat_cells)
+
+
+def _raw_distance(config):
+    """Cycles from a slot that writes to the first slot that may read the same place."""
+    return config.write_delay + config.raw_gap
