@@ -1,0 +1,258 @@
+"""Random programs for every test that compares with the model: a hypothesis strategy.
+
+Most instructions are valid and live in few lanes and words, so that they read what others wrote;
+some are broken on purpose, one rejection code each, and few are noise. All are small.
+"""
+
+from cornerturn.fields import DESCRIPTOR_WIDTH, FIELDS, Opcode, Status, named_mask
+from cornerturn_model import checks, cycles
+from cornerturn_model.instruction import (
+    Across,
+    Along,
+    Digit,
+    Fence,
+    Halt,
+    Nop,
+    Segment,
+    Swap,
+    Tile,
+    as_descriptor,
+)
+from hypothesis import strategies as st
+
+__all__ = ["BROKEN", "broken", "instructions", "noise", "programs", "swaps", "tiles"]
+
+LONGEST = 400
+"""Cycles of one instruction at most, on average tens: what a simulator can afford."""
+
+
+def programs(config, max_size=8):
+    """Programs of 1 to `max_size` items, instructions or descriptors, all of the given build."""
+    return st.lists(instructions(config), min_size=1, max_size=max_size)
+
+
+@st.composite
+def instructions(draw, config):
+    """One item of a program; about one in ten is rejected."""
+    return draw(draw(st.sampled_from(KINDS))(config))
+
+
+def _element_cells(config):
+    return st.sampled_from([1 << code for code in range(config.element_codes)])
+
+
+def _arena(config):
+    """Cells in which nearly everything happens: few enough to meet, enough for a row."""
+    return min(config.cells, max(4 * config.beat_cells, 2 * config.max_element_cells * 8))
+
+
+@st.composite
+def tiles(draw, config):
+    """Valid tiles: every pair of modes, every element, digits of any sign, segments, empty ones."""
+    cells = draw(_element_cells(config))
+    arena = draw(st.sampled_from([_arena(config)] * 7 + [config.cells])) // cells
+    modes = draw(st.tuples(*[st.sampled_from([Across, Along])] * 2))
+    lane_steps = [draw(st.sampled_from([1, 1, 1, 2, 3, config.lanes - 1])) for _ in modes]
+    lane_steps = [min(step, config.lanes - 1) for step in lane_steps]
+    fits = [
+        (config.lanes - 1) // step + 1 if mode is Across else arena
+        for mode, step in zip(modes, lane_steps, strict=True)
+    ]
+    n = draw(st.integers(1, min(*fits, 3 * config.lanes, 96)) | st.integers(1, min(4, *fits)))
+    counts = draw(st.lists(st.integers(1, 4), max_size=3))
+    # What a side has left for its digits: lanes, and elements of the arena.
+    digits, starts = [], []
+    for mode, lane_step in zip(modes, lane_steps, strict=True):
+        across = mode is Across
+        steps, corner = [], []
+        room = [config.lanes - 1 - across * (n - 1) * lane_step, arena - 1 - (not across) * (n - 1)]
+        for count in counts:
+            step = [draw(_step(left, count)) for left in room]
+            room = [left - abs(by) * (count - 1) for left, by in zip(room, step, strict=True)]
+            corner.append([min(0, by) * (count - 1) for by in step])
+            steps.append((step[0], step[1] * cells))
+        low = [-sum(axis) for axis in zip(*corner, strict=True)] if corner else [0, 0]
+        lane, cell = (draw(st.integers(a, a + left)) for a, left in zip(low, room, strict=True))
+        digits.append(steps)
+        starts.append(
+            Across(lane, cell * cells, lane_step) if across else Along(lane, cell * cells)
+        )
+    digits = [Digit(count, *step) for count, *step in zip(counts, *digits, strict=True)]
+    form = draw(st.sampled_from(["plain"] * 5 + ["row", "digit", "zero"]))
+    if form == "row":
+        n = draw(_segment(n))
+    elif form == "digit" and digits:
+        digits[0] = Digit(draw(_segment(counts[0])), digits[0].in_step, digits[0].out_step)
+    elif form == "zero" and digits:
+        where = draw(st.integers(0, len(digits) - 1))
+        digits[where] = Digit(0, digits[where].in_step, digits[where].out_step)
+    elif form == "zero":
+        n = 0
+    tile = Tile(*starts, n, tuple(digits), cells)
+    # Rows that meet may be too long to be accepted, or too many to wait for: move one, short.
+    descriptor = tile.encode()
+    if checks.check(config, descriptor) == Status.OVERLAP or _too_long(config, descriptor):
+        return Tile(*starts, draw(st.integers(1, min(config.lanes, *fits))), (), cells)
+    return tile
+
+
+def _step(room, count):
+    """Steps that `count` iterations can take; mostly short, often none."""
+    most = room // (count - 1) if count > 1 else 2
+    return st.sampled_from([0, 0, *(by for by in (1, 1, 1, -1, 2, -2, 3) if abs(by) <= most), most])
+
+
+def _segment(length):
+    """Segments of a length: a whole one, or the remainder of a longer one."""
+    return st.builds(Segment, st.just(length), st.sampled_from([length, length + 1, 1000]))
+
+
+@st.composite
+def swaps(draw, config):
+    """Valid SWAPs, 0 and 1 included; some long enough that their reads meet their writes."""
+    cells = draw(_element_cells(config))
+    most = min(config.lanes, _arena(config) // cells, 32)
+    n = draw(st.integers(0, min(most, 8)) | st.integers(0, most))
+    lane = draw(st.integers(0, config.lanes - max(1, n)))
+    cell = draw(st.integers(0, _arena(config) // cells - max(1, n)))
+    return Swap(lane, cell * cells, n, cells)
+
+
+def _fields(descriptor, **values):
+    """A descriptor with some fields replaced by raw bits."""
+    for name, value in values.items():
+        field = FIELDS[name]
+        bits = (value & ((1 << field.width) - 1)) << field.offset
+        descriptor = descriptor & ~named_mask([name]) | bits
+    return descriptor
+
+
+def _reserved_bits():
+    free = ((1 << DESCRIPTOR_WIDTH) - 1) & ~named_mask(FIELDS)
+    return [bit for bit in range(DESCRIPTOR_WIDTH) if free >> bit & 1]
+
+
+def _version(draw, config, tile):
+    return _fields(tile, version=draw(st.sampled_from([0, 2, 3, 9, 15])))
+
+
+def _reserved(draw, config, tile):
+    free = draw(st.sampled_from(_reserved_bits()))
+    unused = FIELDS[draw(st.sampled_from(["n", "in_lane", "d5_count", "limit_ho", "co"]))].offset
+    return draw(st.sampled_from([tile | 1 << free, Fence().encode() | 1 << unused]))
+
+
+def _opcode(draw, config, tile):
+    return _fields(tile, opcode=draw(st.integers(len(Opcode), 15)))
+
+
+def _mode(draw, config, tile):
+    return _fields(tile, **{draw(st.sampled_from(["in_mode", "out_mode", "pair"])): 3})
+
+
+def _unsupported(draw, config, tile):
+    return _fields(tile, **draw(st.sampled_from([
+        {"in_mode": 2}, {"out_mode": 2}, {"pair": 1}, {"pair": 2}, {"repeat_ho": 2},
+        {"repeat_wo": 65535}, {"co": 9, "co_align": 8}, {"limit_ho": 1}, {"limit_wo": 1 << 31},
+        {"limit_co": 7},
+    ])))  # fmt: skip
+
+
+def _element(draw, config, tile):
+    swap = Swap(0, 0, 1).encode()
+    return _fields(draw(st.sampled_from([tile, swap])), element=config.element_codes)
+
+
+def _count(draw, config, tile):
+    return _fields(tile, **draw(st.sampled_from([
+        {"co": 0, "co_align": 0}, {"co": 1, "co_align": 0},
+        {"co_align": 1 << 24, "segment_is_digit": 0},
+        {"co_align": 1 << 16, "segment_is_digit": 1},
+    ])))  # fmt: skip
+
+
+def _align(draw, config, tile):
+    cell = draw(st.sampled_from([name for name in FIELDS if name.endswith("_cell")]))
+    code = draw(st.integers(1, config.element_codes - 1))
+    return _fields(Tile(Across(0, 0), Along(0, 0), 1).encode(), element=code, **{cell: 1})
+
+
+def _range(draw, config, tile):
+    lanes, cells = config.lanes, config.cells
+    lane, cell = draw(st.sampled_from([(lanes, 0), (0, cells), (1 << 31, 0), (0, 1 << 31)]))
+    corner = Across(lanes - 1, cells - config.max_element_cells)
+    return draw(st.sampled_from([
+        Tile(Along(lane, cell), Across(0, 0), 1, (), 1),
+        Tile(Across(0, 0), Along(lane, cell), 0, (), 1),
+        Tile(corner, Along(0, 0), 2, (), 1),
+        Tile(Along(0, 0), corner, 1, (Digit(1), Digit(2, (0, 0), (0, cells // 2)))),
+        Tile(Along(0, 0), Along(1, 0), 1, (Digit(2, (-1, 0), (0, 0)),)),
+        Tile(Along(0, 0), Along(1, 0), 1, (Digit(65535, (0, 1 << 16), (0, -(1 << 31))),)),
+        Tile(Across(0, 0, 0), Along(0, 0), 0),
+        Tile(Along(0, 0), Across(0, 0, lanes), 1),
+        Swap(lane, cell, 0), Swap(0, 0, lanes + 1), Swap(1, 0, lanes),
+    ])).encode()  # fmt: skip
+
+
+def _overlap(draw, config, tile):
+    n = config.lanes + draw(st.integers(1, 3))
+    lane, cell = draw(st.integers(0, config.lanes - 1)), draw(st.integers(0, config.beat_cells - 1))
+    return Tile(Along(lane, 0), Along(lane, cell), n).encode()
+
+
+BROKEN = {
+    Status.VERSION: _version,
+    Status.RESERVED: _reserved,
+    Status.OPCODE: _opcode,
+    Status.MODE: _mode,
+    Status.UNSUPPORTED: _unsupported,
+    Status.ELEMENT: _element,
+    Status.COUNT: _count,
+    Status.ALIGN: _align,
+    Status.RANGE: _range,
+    Status.OVERLAP: _overlap,
+}
+"""What breaks one rule, by the status of its rejection: (draw, config, tile) -> descriptor."""
+
+
+def breakable(config):
+    """The statuses that a descriptor can be rejected with in this build."""
+    impossible = set()
+    if config.max_element_cells == 8:
+        impossible.add(Status.ELEMENT)
+    if config.max_element_cells == 1:
+        impossible.add(Status.ALIGN)
+    if config.cells < config.lanes + 3 + config.beat_cells:
+        impossible.add(Status.OVERLAP)
+    return [status for status in BROKEN if status not in impossible]
+
+
+@st.composite
+def broken(draw, config, statuses=None):
+    """Descriptors rejected with one of the given statuses (default: any that is possible)."""
+    status = draw(st.sampled_from(statuses or breakable(config)))
+    tile = draw(tiles(config)).encode()
+    return BROKEN[status](draw, config, tile)
+
+
+@st.composite
+def noise(draw, config):
+    """Valid descriptors with a few bits flipped, and bits without any meaning; never long."""
+    item = as_descriptor(draw(st.one_of(tiles(config), swaps(config))))
+    named = [bit for field in FIELDS.values() for bit in range(field.offset, sum(field[1:3]))]
+    for bit in draw(st.lists(st.sampled_from(named), min_size=1, max_size=3)):
+        item ^= 1 << bit
+    item = draw(st.sampled_from([item] * 4 + [item ^ 1 << 480, item * 3 % (1 << 2048)]))
+    return Nop() if _too_long(config, item) else item
+
+
+def _too_long(config, item):
+    return cycles.count(config, [item])["cycles"] > LONGEST
+
+
+def _plain(config):
+    return st.sampled_from([Nop(), Fence(), Fence(), Halt()])
+
+
+KINDS = (tiles,) * 24 + (swaps,) * 6 + (_plain,) * 3 + (broken,) * 2 + (noise,)
+"""The kinds of instruction, as often as they come."""
