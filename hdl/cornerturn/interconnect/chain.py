@@ -11,7 +11,7 @@ cycle; the beat of a read follows its micro-op L cycles later, so it meets each 
 Nothing on the chain ever waits.
 """
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -173,9 +173,7 @@ class Chain(wiring.Component):
 
     def _connect_ports(self, m, hop, base, lanes):
         for name, member in lane_port_members(self._config, lanes).items():
-            mine, its = getattr(self, name), getattr(hop, name)
+            its = Value.cast(getattr(hop, name))
             width = len(its) // lanes
-            part = getattr(mine, "as_value", lambda mine=mine: mine)()[
-                base * width:(base + lanes) * width]
-            its = getattr(its, "as_value", lambda its=its: its)()
-            m.d.comb += its.eq(part) if member.flow is In else part.eq(its)
+            mine = Value.cast(getattr(self, name))[base * width:(base + lanes) * width]
+            m.d.comb += its.eq(mine) if member.flow is In else mine.eq(its)

@@ -53,6 +53,8 @@ class Check(wiring.Component):
         Instructions that passed.
     o_code : Out(stream of status)
         Rejections.
+    busy : Out(1)
+        A descriptor is offered, being checked, or waits to issue.
     reads, writes : Out(region)
         Of the instruction in `o_job`; stand until `issued`.
     """
@@ -66,6 +68,7 @@ class Check(wiring.Component):
             "issued": In(1),
             "o_job": Out(stream.Signature(isa.instruction(config))),
             "o_code": Out(stream.Signature(isa.STATUS_BITS)),
+            "busy": Out(1),
             "reads": Out(isa.region(config)),
             "writes": Out(isa.region(config)),
         })
@@ -83,6 +86,7 @@ class Check(wiring.Component):
         bad = bad_static | bad_box
 
         m.d.comb += [
+            self.busy.eq(self.i_cmd.valid | (step != 0)),
             accept.eq(~Cat(bad.values()).any()),
             self.o_job.valid.eq((step == _VERDICT) & accept),
             self.o_code.valid.eq((step == _VERDICT) & ~accept),

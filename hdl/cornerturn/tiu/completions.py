@@ -53,6 +53,8 @@ class Completions(wiring.Component):
         Soft reset: drop what is accepted but not issued, and the counters.
     stopped : Out(1)
         The engine stands until `clear`.
+    idle : Out(1)
+        Nothing is outstanding, and no completion waits to be taken.
     status : Out(engine_status)
     """
 
@@ -73,6 +75,7 @@ class Completions(wiring.Component):
             "aborting": Out(1),
             "flush": Out(1),
             "stopped": Out(1),
+            "idle": Out(1),
             "status": Out(isa.engine_status()),
         })
 
@@ -99,7 +102,7 @@ class Completions(wiring.Component):
             stopped.eq(status.halted | status.rejected | status.aborted),
             self.stopped.eq(stopped),
             self.status.eq(status),
-            self.status.busy.eq(~idle),
+            self.idle.eq(idle),
             self.hold.eq(stopped | halting | aborting),
             self.aborting.eq(aborting),
             self.drained.eq(drained),

@@ -1,7 +1,7 @@
 """counters: the performance counters, 32 bits each, wrapping.
 
-`cycles` adds up the segments of a run: from the first issue after a stop to the completion that was
-offered last::
+`cycles` adds up the segments of a run: from the first issue after a stop (or after the engine had
+nothing to do) to the completion that was offered last::
 
     issue        done       done     stop
     |<-------------------------->|          |<--- next segment
@@ -32,7 +32,7 @@ class Counters(wiring.Component):
     done : In(1)
         A completion is offered in the next cycle.
     stopped : In(1)
-        The engine stands: the segment is over.
+        The engine stands, or has nothing to do: the segment is over.
     flush : In(1)
         Start again from zero.
     values : Out(counters)

@@ -122,9 +122,10 @@ class Tiu(wiring.Component):
             completions.soft_reset.eq(self.soft_reset),
             self.irq.eq(completions.stopped),
             self.status.eq(completions.status),
+            self.status.busy.eq(~completions.idle | (check.busy & ~completions.stopped)),
 
             counters.done.eq(self.done),
-            counters.stopped.eq(completions.stopped),
+            counters.stopped.eq(completions.stopped | (completions.idle & ~check.busy)),
             counters.flush.eq(completions.flush),
             self.counters.eq(counters.values),
         ]
