@@ -78,6 +78,7 @@ def tiles(draw, config):
             Across(lane, cell * cells, lane_step) if across else Along(lane, cell * cells)
         )
     digits = [Digit(count, *step) for count, *step in zip(counts, *digits, strict=True)]
+    length = n
     form = draw(st.sampled_from(["plain"] * 5 + ["row", "digit", "zero"]))
     if form == "row":
         n = draw(_segment(n))
@@ -92,7 +93,7 @@ def tiles(draw, config):
     # Rows that meet may be too long to be accepted, or too many to wait for: move one, short.
     descriptor = tile.encode()
     if checks.check(config, descriptor) == Status.OVERLAP or _too_long(config, descriptor):
-        return Tile(*starts, draw(st.integers(1, min(config.lanes, *fits))), (), cells)
+        return Tile(*starts, min(length, config.lanes), (), cells)
     return tile
 
 
