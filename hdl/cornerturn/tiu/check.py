@@ -348,7 +348,7 @@ class Check(wiring.Component):
         m.d.sync += cells.eq((self._n - self._swap) << cmd.element)
         m.d.comb += [
             job.empty.eq(self._empty),
-            job.swap.eq(self._swap),
+            job.swap.eq(self._swap & ~self._empty),
             job.fence.eq((cmd.opcode == Opcode.FENCE) | (cmd.opcode == Opcode.HALT)),
             job.halt.eq(cmd.opcode == Opcode.HALT),
             job.serial.eq(self._serial),
