@@ -1,0 +1,368 @@
+"""Every rule of the check, both sides of its boundary, their priority, and the regions."""
+
+import itertools
+
+import pytest
+from cornerturn.config import PRESETS, Config
+from cornerturn.fields import FIELDS, Opcode, Status, named_mask, pack, unpack
+from cornerturn_model import checks
+from cornerturn_model.checks import Region, check, regions, serial
+from cornerturn_model.instruction import (
+    Across,
+    Along,
+    Digit,
+    Fence,
+    Halt,
+    Nop,
+    Segment,
+    Swap,
+    Tile,
+)
+from hypothesis import given
+from hypothesis import strategies as st
+from programs import breakable, broken, swaps, tiles
+
+TINY = PRESETS["tiny"]  # 4 lanes, 256 cells, 4 cells a word, elements up to 4 cells
+ROW = unpack(Tile(Across(0, 0), Along(0, 8), 4).encode())
+SWAP = unpack(Swap(0, 0, 4).encode())
+
+
+def judge(config=TINY, base=ROW, **changes):
+    return check(config, pack(base | changes))
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        Nop(),
+        Fence(),
+        Halt(),
+        Swap(0, 0, 0),
+        Swap(3, 255, 1),
+        Swap(0, 240, 4, 4),
+        Tile(Across(0, 0), Along(0, 8), 4),
+        Tile(Across(0, 0, 3), Along(3, 254), 2),
+        Tile(Along(0, 0), Along(1, 0), 256),
+        Tile(Along(0, 0), Along(0, 1), 4),
+        Tile(Across(3, 255), Along(3, 0), 1, [Digit(2, (-3, -255), (-3, 255))]),
+        Tile(Along(0, 0), Along(1, 0), 1, [Digit(65535)] * 6),
+        Tile(Along(0, 0), Along(1, 0), Segment(0, 1)),
+        Tile(Along(0, 0), Along(1, 0), 4, [Digit(Segment(0, 1), (99, 0))]),
+    ],
+)
+def test_accepted(item):
+    assert check(TINY, item.encode()) == Status.OK
+
+
+@pytest.mark.parametrize("version", [0, 2, 15])
+def test_version(version):
+    assert judge(version=version) == Status.VERSION
+
+
+@pytest.mark.parametrize(
+    "item", [Nop(), Fence(), Halt(), Swap(0, 0, 4), Tile(Across(0, 0), Along(0, 8), 4)]
+)
+def test_reserved_bits_one_by_one(item):
+    """Every bit that the opcode does not use is refused; a used bit never gives this code."""
+    descriptor = item.encode()
+    names = {
+        Nop: ["version", "opcode"], Fence: ["version", "opcode"], Halt: ["version", "opcode"],
+        Swap: ["version", "opcode", "element", "n", "in_cell", "in_lane"], Tile: list(FIELDS),
+    }[type(item)]  # fmt: skip
+    used = named_mask(names)
+    for bit in range(2048):
+        if not used >> bit & 1:
+            assert check(TINY, descriptor | 1 << bit) == Status.RESERVED
+        elif bit >= 8:
+            assert check(TINY, descriptor ^ 1 << bit) != Status.RESERVED
+
+
+@pytest.mark.parametrize("opcode", range(5, 16))
+def test_opcode(opcode):
+    assert judge(opcode=opcode) == Status.OPCODE
+    assert check(TINY, pack(ROW | {"opcode": opcode}) | 1 << 31) == Status.RESERVED
+
+
+@pytest.mark.parametrize("name", ["in_mode", "out_mode", "pair"])
+def test_mode(name):
+    assert judge(**{name: 3}) == Status.MODE
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"in_mode": 2}, {"out_mode": 2}, {"pair": 1}, {"pair": 2}, {"repeat_ho": 2},
+     {"repeat_wo": 65535}, {"co": 5, "co_align": 4}, {"limit_ho": 1}, {"limit_wo": 1 << 31},
+     {"limit_co": 9}],
+)  # fmt: skip
+def test_unsupported(changes):
+    assert judge(**changes) == Status.UNSUPPORTED
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"repeat_ho": 0}, {"repeat_wo": 0}, {"co": 4, "co_align": 5}, {"row_tag": 3}, {"d5_tag": 2},
+     {"half_cells": 7}, {"co_multiplier": 9}, {"co_in_lane": -32768}],
+)  # fmt: skip
+def test_without_effect_in_this_build(changes):
+    assert judge(**changes) == Status.OK
+
+
+def test_element():
+    for base in (ROW, SWAP):
+        assert judge(base=base, element=2) == Status.OK
+        assert judge(base=base, element=3) == Status.ELEMENT
+
+
+def test_count():
+    assert judge(co_align=0) == Status.COUNT
+    assert judge(co=0, co_align=0) == Status.COUNT
+    assert judge(co_align=(1 << 24) - 1) == Status.OK
+    assert judge(co_align=1 << 24) == Status.COUNT
+    assert judge(co=1, segment_is_digit=1, n=4, co_align=(1 << 16) - 1) == Status.OK
+    assert judge(co=1, segment_is_digit=1, n=4, co_align=1 << 16) == Status.COUNT
+
+
+CELLS = [name for name in FIELDS if name.endswith("_cell")]
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_align_of_every_cell_field(name):
+    # One element, every count 1: no step is ever taken, and still each must be whole.
+    one = ROW | {"co": 1, "co_align": 1, "element": 2}
+    assert judge(base=one, **{name: 4}) == Status.OK
+    assert judge(base=one, **{name: 6}) == Status.ALIGN
+    assert judge(base=one | {"element": 1}, **{name: 6}) == Status.OK
+
+
+def test_align_fields():
+    assert len(CELLS) == 2 + 2 * 9
+    assert judge(base=SWAP, element=1, in_cell=2) == Status.OK
+    assert judge(base=SWAP, element=2, in_cell=2) == Status.ALIGN
+
+
+@pytest.mark.parametrize(("prefix", "other"), [("in", "out"), ("out", "in")])
+def test_range_of_lane_steps(prefix, other):
+    base = unpack(Tile(Across(0, 0), Across(0, 8), 1).encode())
+    for step, status in ((0, Status.RANGE), (3, Status.OK), (4, Status.RANGE)):
+        for co in (0, 1):
+            assert judge(base=base, co=co, **{f"{prefix}_lane_step": step}) == status
+        ignored = {f"{prefix}_mode": 1, f"{prefix}_lane_step": step}
+        assert judge(base=base, **ignored) == Status.OK
+
+
+@pytest.mark.parametrize(
+    ("item", "status"),
+    [
+        (Tile(Across(1, 0), Along(0, 8), 3), Status.OK),
+        (Tile(Across(1, 0), Along(0, 8), 4), Status.RANGE),
+        (Tile(Across(0, 0, 3), Along(0, 8), 3), Status.RANGE),
+        (Tile(Along(0, 252), Along(1, 0), 1, (), 4), Status.OK),
+        (Tile(Along(0, 252), Along(1, 0), 2, (), 4), Status.RANGE),
+        (Tile(Across(0, 252), Along(0, 0), 2, (), 4), Status.OK),
+        (Tile(Across(0, 256), Along(0, 0), 2, (), 4), Status.RANGE),
+        (Tile(Along(0, 0), Along(4, 0), 1), Status.RANGE),
+        (Tile(Along(0, 0), Along(1, 0), 1, [Digit(2, (-1, 0))]), Status.RANGE),
+        (Tile(Along(0, 0), Along(1, 0), 1, [Digit(2, (0, 0), (0, -1))]), Status.RANGE),
+        (Tile(Along(0, 0), Along(1, 0), 1, [Digit(2, (3, 255), (2, 255))]), Status.OK),
+        (Tile(Along(0, 0), Along(1, 0), 1, [Digit(2, (4, 0))]), Status.RANGE),
+        # The steps take each other back, but not in every iteration.
+        (Tile(Along(0, 0), Along(1, 0), 1, [Digit(2, (0, 256)), Digit(2, (0, -256))]),
+         Status.RANGE),
+        # 65536 * 65536 cells: zero in 32 bits.
+        (Tile(Along(0, 0), Along(1, 0), 1, [Digit(65535, (0, 1 << 16)), Digit(2, (0, 1 << 16))]),
+         Status.RANGE),
+        # An empty tile is judged by its start alone.
+        (Tile(Along(3, 255), Along(0, 0), 0, [Digit(9, (9, 9))]), Status.OK),
+        (Tile(Along(3, 255), Along(0, 0), 9, [Digit(0, (9, 9)), Digit(7, (8, 8))]), Status.OK),
+        (Tile(Along(4, 0), Along(0, 0), 0), Status.RANGE),
+        (Tile(Along(0, 0), Along(0, 256), 0), Status.RANGE),
+        (Swap(3, 255, 0), Status.OK),
+        (Swap(4, 0, 0), Status.RANGE),
+        (Swap(0, 256, 0), Status.RANGE),
+        (Swap(3, 0, 2), Status.RANGE),
+        (Swap(0, 252, 4), Status.OK),
+        (Swap(0, 253, 4), Status.RANGE),
+        (Swap(0, 0, 5), Status.RANGE),
+        (Swap(1 << 31, 1 << 31, 1), Status.RANGE),
+    ],
+)  # fmt: skip
+def test_range(item, status):
+    assert check(TINY, item.encode()) == status
+
+
+def test_a_swap_of_all_lanes_may_still_be_too_many_cells():
+    config = Config(lanes=16, beat_cells=4, cells=8)
+    assert check(config, Swap(0, 0, 8).encode()) == Status.OK
+    assert check(config, Swap(0, 0, 9).encode()) == Status.RANGE
+
+
+@pytest.mark.parametrize(
+    ("item", "status", "is_serial"),
+    [
+        (Tile(Along(0, 0), Along(0, 4), 4), Status.OK, False),
+        # Neighbouring cells of one word meet.
+        (Tile(Along(0, 0), Along(0, 7), 1, [Digit(2, (0, 4))]), Status.OK, True),
+        (Tile(Along(0, 0), Along(1, 0), 5), Status.OK, False),
+        (Tile(Along(0, 0), Along(0, 0), 4), Status.OK, True),
+        (Tile(Along(0, 0), Along(0, 0), 5), Status.OVERLAP, True),
+        (Tile(Along(0, 0), Along(0, 0), Segment(4, 99)), Status.OK, True),
+        (Tile(Along(0, 0), Along(0, 0), 5, [Digit(Segment(1, 1))]), Status.OVERLAP, True),
+        (Tile(Across(0, 0), Along(2, 2), 4), Status.OK, True),
+        (Tile(Across(0, 0), Along(2, 4), 4), Status.OK, False),
+        # Boxes meet although no row touches the other's lanes.
+        (Tile(Along(0, 0), Along(1, 0), 5, [Digit(2, (2, 0), (2, 0))]), Status.OVERLAP, True),
+    ],
+)
+def test_overlap(item, status, is_serial):
+    assert check(TINY, item.encode()) == status
+    assert serial(TINY, item.encode()) is is_serial
+
+
+# One change each, so that any two can be made in one descriptor: which code wins?
+BASE = unpack(Tile(Along(0, 0), Along(0, 0), 5).encode()) | {"out_lane": 1}
+CHANGES = {
+    Status.VERSION: {"version": 2},
+    Status.RESERVED: {},
+    Status.OPCODE: {"opcode": 5},
+    Status.MODE: {"pair": 3},
+    Status.UNSUPPORTED: {"limit_wo": 1},
+    Status.ELEMENT: {"element": 3},
+    Status.COUNT: {"co_align": 0},
+    Status.ALIGN: {"element": 1, "ho_in_cell": 1},
+    Status.RANGE: {"d5_count": 2, "d5_in_lane": -1},
+    Status.OVERLAP: {"out_lane": 0},
+}
+
+
+def _break(*statuses):
+    values = dict(BASE)
+    for status in reversed(statuses):  # the first one's element is the one that stays
+        values |= CHANGES[status]
+    return pack(values) | (1 << 31 if Status.RESERVED in statuses else 0)
+
+
+def test_base_is_accepted():
+    assert check(TINY, _break()) == Status.OK
+
+
+@pytest.mark.parametrize("status", CHANGES)
+def test_single_fault(status):
+    assert check(TINY, _break(status)) == status
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.combinations(CHANGES, 2)))
+def test_priority(first, second):
+    assert check(TINY, _break(first, second)) == first
+
+
+def test_priority_of_a_swap():
+    everything = {"element": 3, "in_cell": 1, "in_lane": 4}
+    assert judge(base=SWAP, **everything) == Status.ELEMENT
+    assert judge(base=SWAP, **everything | {"element": 1}) == Status.ALIGN
+    assert judge(base=SWAP, **everything | {"element": 0}) == Status.RANGE
+
+
+@pytest.mark.parametrize(
+    ("item", "read", "write"),
+    [
+        (Tile(Across(1, 6), Along(2, 9), 3), Region(1, 3, 1, 1), Region(2, 2, 2, 2)),
+        (Tile(Along(3, 2), Across(0, 255, 3), 2), Region(3, 3, 0, 0), Region(0, 3, 63, 63)),
+        (Tile(Along(0, 8), Along(1, 2), 2, [Digit(3, (1, -4), (0, 2))]),
+         Region(0, 2, 0, 2), Region(1, 1, 0, 1)),
+        (Swap(1, 6, 3, 2), Region(1, 3, 1, 2), Region(1, 3, 1, 2)),
+        (Swap(1, 6, 1), None, None),
+        (Tile(Along(0, 0), Along(0, 0), 0), None, None),
+        (Fence(), None, None),
+    ],
+)  # fmt: skip
+def test_regions(item, read, write):
+    assert regions(TINY, item.encode()) == (read, write)
+
+
+def _touched(fields, prefix):
+    """Every (lane, cell) that a side of a tile names, by the plain loops."""
+    cells = 1 << fields["element"]
+    segment = min(fields["co"], fields["co_align"])
+    counts = [fields[f"d{d}_count"] for d in range(6)]
+    length = segment
+    if fields["segment_is_digit"]:
+        length, counts[0] = fields["n"], segment
+    across = fields[f"{prefix}_mode"] == 0
+    for index in itertools.product(*map(range, counts)):
+        for k in range(length):
+            lane, cell = fields[f"{prefix}_lane"], fields[f"{prefix}_cell"]
+            for d, i in enumerate(index):
+                lane += i * fields[f"d{d}_{prefix}_lane"]
+                cell += i * fields[f"d{d}_{prefix}_cell"]
+            lane += k * fields[f"{prefix}_lane_step"] if across else 0
+            cell += 0 if across else k * cells
+            yield from ((lane, cell + c) for c in range(cells))
+
+
+@st.composite
+def wild_tiles(draw):
+    """Tiles whose steps and starts know nothing of the array: many leave it, many meet."""
+    digits = []
+    for _ in range(draw(st.integers(0, 3))):
+        step = st.tuples(st.integers(-2, 2), st.sampled_from([-8, -4, -1, 0, 0, 1, 2, 4, 100]))
+        digits.append(Digit(draw(st.integers(0, 3)), draw(step), draw(step)))
+    sides = []
+    for _ in range(2):
+        lane, cell = draw(st.integers(0, 4)), draw(st.integers(0, 12) | st.integers(240, 256))
+        side = Across(lane, cell, draw(st.integers(1, 3)))
+        sides.append(draw(st.sampled_from([side, Along(lane, cell)])))
+    return Tile(*sides, draw(st.integers(0, 6)), digits, draw(st.sampled_from([1, 1, 2, 4])))
+
+
+@given(wild_tiles())
+def test_boxes_against_plain_loops(tile):
+    descriptor = tile.encode()
+    fields = unpack(descriptor)
+    status = check(TINY, descriptor)
+    if status == Status.ALIGN:
+        return
+    boxes = []
+    for prefix in ("in", "out"):
+        places = set(_touched(fields, prefix))
+        if not places:
+            start = fields[f"{prefix}_lane"] < 4 and fields[f"{prefix}_cell"] < 256
+            assert start or status == Status.RANGE
+            continue
+        lanes, cells = zip(*places, strict=True)
+        inside = min(lanes) >= 0 and max(lanes) < 4 and min(cells) >= 0 and max(cells) < 256
+        assert inside or status == Status.RANGE
+        boxes.append(Region(min(lanes), max(lanes), min(cells) // 4, max(cells) // 4))
+    if status == Status.OK:
+        assert regions(TINY, descriptor) == (tuple(boxes) or (None, None))
+    if status == Status.OVERLAP:
+        assert tile.n > 4
+        assert boxes[0].meets(boxes[1])
+
+
+@given(wild_tiles())
+def test_range_only_for_what_leaves(tile):
+    """The other direction: what is rejected does leave the array."""
+    descriptor = tile.encode()
+    if check(TINY, descriptor) == Status.RANGE:
+        fields = unpack(descriptor)
+        places = {place for prefix in ("in", "out") for place in _touched(fields, prefix)}
+        places |= (
+            set() if places else {(tile.src.lane, tile.src.cell), (tile.dst.lane, tile.dst.cell)}
+        )
+        assert any(not (0 <= lane < 4 and 0 <= cell < 256) for lane, cell in places)
+
+
+@pytest.mark.parametrize("config", PRESETS.values(), ids=PRESETS)
+@given(data=st.data())
+def test_strategies_mean_what_they_say(config, data):
+    item = data.draw(st.one_of(tiles(config), swaps(config)))
+    assert check(config, item.encode()) == Status.OK
+    status = data.draw(st.sampled_from(breakable(config)))
+    assert check(config, data.draw(broken(config, [status]))) == status
+
+
+def test_every_code_of_this_build_is_tested():
+    later = {Status.OK, Status.WINDOW, Status.NIBBLE}
+    rejections = {status for status in Status if status <= Status.OVERLAP} - later
+    assert set(CHANGES) == rejections
+    assert set(checks.USED) == set(Opcode)

@@ -1,0 +1,150 @@
+"""Encodings of the instruction objects, field by field, and what they refuse."""
+
+import re
+
+import pytest
+from cornerturn.fields import FIELDS, unpack
+from cornerturn_model.instruction import (
+    Across,
+    Along,
+    Digit,
+    Fence,
+    Halt,
+    Nop,
+    Segment,
+    Swap,
+    Tile,
+    as_descriptor,
+)
+
+
+def _set_fields(descriptor):
+    """The fields that are not zero."""
+    return {name: value for name, value in unpack(descriptor).items() if value}
+
+
+ONE_ROW = {
+    "version": 1, "opcode": 1, "repeat_ho": 1, "repeat_wo": 1, "d0_count": 1, "d1_count": 1,
+    "d2_count": 1, "d3_count": 1, "d4_count": 1, "d5_count": 1,
+}  # fmt: skip
+
+
+def test_plain_row_is_one_whole_segment():
+    tile = Tile(Across(lane=3, cell=8, step=2), Along(lane=5, cell=16), n=10, element_cells=4)
+    assert _set_fields(tile.encode()) == ONE_ROW | {
+        "out_mode": 1, "element": 2, "in_lane": 3, "in_cell": 8, "in_lane_step": 2,
+        "out_lane": 5, "out_cell": 16, "co": 10, "co_align": 10,
+    }  # fmt: skip
+
+
+def test_sides_exchanged():
+    tile = Tile(Along(lane=5, cell=16), Across(lane=3, cell=8), n=2)
+    assert _set_fields(tile.encode()) == ONE_ROW | {
+        "in_mode": 1, "in_lane": 5, "in_cell": 16, "out_lane": 3, "out_cell": 8,
+        "out_lane_step": 1, "co": 2, "co_align": 2,
+    }  # fmt: skip
+
+
+def test_empty_row_keeps_a_legal_alignment():
+    fields = unpack(Tile(Along(0, 0), Along(0, 0), n=0).encode())
+    assert (fields["co"], fields["co_align"]) == (0, 1)
+
+
+def test_digits_end_at_d5():
+    digits = (Digit(7, (1, -2), (-3, 4)), Digit(9, out_step=(0, 5)))
+    assert _set_fields(Tile(Along(0, 0), Along(0, 0), 1, digits).encode()) == ONE_ROW | {
+        "in_mode": 1, "out_mode": 1, "co": 1, "co_align": 1,
+        "d4_count": 7, "d4_in_lane": 1, "d4_in_cell": -2, "d4_out_lane": -3, "d4_out_cell": 4,
+        "d5_count": 9, "d5_out_cell": 5,
+    }  # fmt: skip
+
+
+def test_six_digits_fill_the_descriptor():
+    digits = [Digit(count) for count in range(2, 8)]
+    fields = unpack(Tile(Along(0, 0), Along(0, 0), 1, digits).encode())
+    assert [fields[f"d{index}_count"] for index in range(6)] == [2, 3, 4, 5, 6, 7]
+
+
+def test_segment_as_row():
+    tile = Tile(Along(0, 0), Along(1, 0), Segment(co=5, co_align=8))
+    assert _set_fields(tile.encode()) == ONE_ROW | {
+        "in_mode": 1, "out_mode": 1, "out_lane": 1, "co": 5, "co_align": 8,
+    }  # fmt: skip
+
+
+def test_segment_as_digit_is_digit_0():
+    digits = (Digit(Segment(co=5, co_align=8), (1, 0), (0, 2)), Digit(3, (0, 1), (0, 10)))
+    tile = Tile(Along(0, 0), Along(1, 0), 4, digits)
+    fields = _set_fields(tile.encode())
+    without_count = {name: value for name, value in ONE_ROW.items() if name != "d0_count"}
+    assert fields == without_count | {
+        "in_mode": 1, "out_mode": 1, "out_lane": 1, "segment_is_digit": 1, "n": 4, "co": 5,
+        "co_align": 8, "d0_in_lane": 1, "d0_out_cell": 2,
+        "d5_count": 3, "d5_in_cell": 1, "d5_out_cell": 10,
+    }  # fmt: skip
+
+
+def test_swap():
+    assert _set_fields(Swap(lane=2, cell=8, n=7, element_cells=8).encode()) == {
+        "version": 1, "opcode": 2, "element": 3, "in_lane": 2, "in_cell": 8, "n": 7,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("item", "bits"), [(Nop(), 0x01), (Fence(), 0x31), (Halt(), 0x41)])
+def test_without_operands(item, bits):
+    assert item.encode() == bits
+
+
+def test_as_descriptor():
+    assert as_descriptor(Fence()) == 0x31
+    assert as_descriptor(0x31) == 0x31
+    assert as_descriptor((1 << 2048) - 1) == (1 << 2048) - 1
+
+
+@pytest.mark.parametrize("item", [None, "FENCE", 1.0, [1]])
+def test_as_descriptor_refuses_types(item):
+    message = f"program item must be an instruction or a descriptor, not {item!r}"
+    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+        as_descriptor(item)
+
+
+@pytest.mark.parametrize("item", [-1, 1 << 2048])
+def test_as_descriptor_refuses_values(item):
+    message = f"descriptor must be 0 to 2**2048 - 1, not {item!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        as_descriptor(item)
+
+
+ROW = {"src": Along(0, 0), "dst": Along(1, 0)}
+SEGMENT = Segment(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("tile", "message"),
+    [
+        (Tile(**ROW, n=1, element_cells=3), "element_cells must be 1, 2, 4 or 8, not 3"),
+        (Swap(0, 0, 1, element_cells=16), "element_cells must be 1, 2, 4 or 8, not 16"),
+        (Tile(**ROW, n=1, digits=[Digit(1)] * 7), "digits must be at most 6, not 7"),
+        (Tile(**ROW, n=SEGMENT, digits=[Digit(SEGMENT)]),
+         f"n must be a number if a digit counts a segment, not {SEGMENT!r}"),
+        (Tile(**ROW, n=1, digits=[Digit(1), Digit(SEGMENT)]),
+         f"count must be a number in all digits but the first, not {SEGMENT!r}"),
+        (Tile(Along(-1, 0), Along(0, 0), 1), "in_lane must be 0 to 4294967295, not -1"),
+        (Tile(**ROW, n=1, digits=[Digit(1 << 16)]), "d5_count must be 0 to 65535, not 65536"),
+    ],
+)  # fmt: skip
+def test_refused(tile, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        tile.encode()
+
+
+def test_every_field_can_be_reached():
+    """What no object encodes is what this build does not support."""
+    digits = [Digit(Segment(2, 3), (1, 1), (1, 1)), *[Digit(3, (1, 1), (1, 1))] * 5]
+    reached = _set_fields(Tile(Along(1, 4), Along(1, 4), 1, digits, 2).encode())
+    reached |= _set_fields(Tile(Across(1, 4), Across(1, 4), 1, digits[1:], 2).encode())
+    left = set(FIELDS) - set(reached)
+    assert {name.split("_")[0] for name in left} == {
+        "pair", "row", "half", "limit", "ho", "wo", "co", "d0", "d1", "d2", "d3", "d4", "d5",
+    }  # fmt: skip
+    assert all(name.endswith(("_tag", "_multiplier")) for name in left if name[0] == "d")
