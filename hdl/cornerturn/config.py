@@ -210,7 +210,7 @@ class Config:
     @property
     def check_cycles(self):
         """From a command offered to an idle engine to its issue."""
-        return 16
+        return 15
 
     @property
     def check_interval(self):
