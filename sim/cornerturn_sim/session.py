@@ -21,6 +21,13 @@ __all__ = ["Session"]
 WATCHDOG_CYCLES = 5000
 """Cycles without an accepted command, a completion or a beat after which a run has hung."""
 
+INPUTS = (
+    "cmd__valid", "cmd__payload", "rsp__ready", *PULSES,
+    "lane_read_valid", "lane_read_word",
+    "lane_write_valid", "lane_write_word", "lane_write_mask", "lane_write_data",
+)  # fmt: skip
+"""Every input but the clock and the reset."""
+
 WORD = (1 << 32) - 1
 
 
@@ -51,7 +58,7 @@ class Session:
         self.pending.clear()
         self.outstanding = 0
         self.offered = self.stopped = False
-        for name in ("cmd__valid", "rsp__ready", *PULSES, "lane_read_valid", "lane_write_valid"):
+        for name in INPUTS:
             self.pins.set(name, 0)
         for value in (1, 1, 0):
             self.pins.set("rst", value)
@@ -73,6 +80,7 @@ class Session:
             self.pins.set("lane_write_mask", mask)
             self.pins.set("lane_write_data", data)
             await self._lane_cycle("lane_write_ready", valid)
+            await self.pins.step()
         self.pins.set("lane_write_valid", 0)
 
     async def read(self, first, count):
@@ -86,9 +94,10 @@ class Session:
             reading = step < count
             self.pins.set("lane_read_valid", lanes if reading else 0)
             self.pins.set("lane_read_word", self._everywhere(first + step) if reading else 0)
-            data = await self._lane_cycle("lane_read_ready", lanes if reading else 0)
+            await self._lane_cycle("lane_read_ready", lanes if reading else 0)
             if step >= READ_LATENCY:
-                words.append(data)
+                words.append(self.pins.get("lane_read_data"))
+            await self.pins.step()
         return words
 
     async def run(self, job):
@@ -109,12 +118,10 @@ class Session:
         return word * (((1 << bits * self.config.lanes) - 1) // ((1 << bits) - 1))
 
     async def _lane_cycle(self, ready, lanes):
+        """A cycle up to its edge, in which these lanes have to be ready."""
         await self.pins.settle()
         if self.pins.get(ready) & lanes != lanes:
             raise SimulationError(f"{ready} must be high in every lane while the engine is idle")
-        data = self.pins.get("lane_read_data")
-        await self.pins.step()
-        return data
 
 
 class Run:

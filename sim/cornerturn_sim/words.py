@@ -7,7 +7,7 @@ of bits, whose axes are then put into order: that is right for every cell width.
 import numpy as np
 from cornerturn_model.golden import cell_dtype
 
-__all__ = ["from_words", "to_words"]
+__all__ = ["from_words", "to_words", "zeros"]
 
 
 def to_words(config, array, lane=0, cell=0):
@@ -38,6 +38,11 @@ def to_words(config, array, lane=0, cell=0):
     masks = _integers(mask.reshape(config.lanes, count, width).transpose(1, 0, 2))
     data = _integers(_bits(config, cells).reshape(config.lanes, count, -1).transpose(1, 0, 2))
     return [(first + index, valid, masks[index], data[index]) for index in range(count)]
+
+
+def zeros(config):
+    """The writes that clear the lmem."""
+    return to_words(config, np.zeros((config.lanes, config.cells), cell_dtype(config)))
 
 
 def from_words(config, words):
