@@ -67,8 +67,14 @@ class Config:
     def __post_init__(self):
         if self.max_element_cells is None and isinstance(self.beat_cells, int):
             object.__setattr__(self, "max_element_cells", min(self.beat_cells, 8))
-        for name in ("lanes", "lanes_per_hop", "cell_width", "beat_cells", "cells",
-                     "max_element_cells"):
+        for name in (
+            "lanes",
+            "lanes_per_hop",
+            "cell_width",
+            "beat_cells",
+            "cells",
+            "max_element_cells",
+        ):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool):
                 raise TypeError(f"{name} must be an integer, not {value!r}")
@@ -76,19 +82,29 @@ class Config:
             raise TypeError(f"lane_ports must be true or false, not {self.lane_ports!r}")
         rules = (
             ("lanes", 2 <= self.lanes <= 256, "2 to 256"),
-            ("lanes_per_hop", 1 <= self.lanes_per_hop <= self.lanes,
-             f"1 to lanes ({self.lanes})"),
+            ("lanes_per_hop", 1 <= self.lanes_per_hop <= self.lanes, f"1 to lanes ({self.lanes})"),
             ("cell_width", self.cell_width in (4, 8, 16, 32), "4, 8, 16 or 32"),
-            ("beat_cells", _is_power_of_two(self.beat_cells) and self.beat_cells <= 64,
-             "a power of two from 1 to 64"),
-            ("beat_cells", self.beat_cells * self.cell_width <= 1024,
-             f"at most 1024 / cell_width ({1024 // max(1, self.cell_width)})"),
-            ("cells", _is_power_of_two(self.cells)
-             and 2 * self.beat_cells <= self.cells <= 65536,
-             f"a power of two from 2 * beat_cells ({2 * self.beat_cells}) to 65536"),
-            ("max_element_cells", self.max_element_cells in (1, 2, 4, 8)
-             and self.max_element_cells <= self.beat_cells,
-             f"1, 2, 4 or 8 and at most beat_cells ({self.beat_cells})"),
+            (
+                "beat_cells",
+                _is_power_of_two(self.beat_cells) and self.beat_cells <= 64,
+                "a power of two from 1 to 64",
+            ),
+            (
+                "beat_cells",
+                self.beat_cells * self.cell_width <= 1024,
+                f"at most 1024 / cell_width ({1024 // max(1, self.cell_width)})",
+            ),
+            (
+                "cells",
+                _is_power_of_two(self.cells) and 2 * self.beat_cells <= self.cells <= 65536,
+                f"a power of two from 2 * beat_cells ({2 * self.beat_cells}) to 65536",
+            ),
+            (
+                "max_element_cells",
+                self.max_element_cells in (1, 2, 4, 8)
+                and self.max_element_cells <= self.beat_cells,
+                f"1, 2, 4 or 8 and at most beat_cells ({self.beat_cells})",
+            ),
             ("lmem", self.lmem in ("inferred", "blackbox"), "'inferred' or 'blackbox'"),
         )
         for name, holds, rule in rules:
@@ -116,7 +132,8 @@ class Config:
         if path.suffix != ".toml" or not path.is_file():
             raise ValueError(
                 f"config must be one of {', '.join(PRESETS)} or an existing .toml file, "
-                f"not {str(name)!r}")
+                f"not {str(name)!r}"
+            )
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:
@@ -124,8 +141,10 @@ class Config:
         known = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
-            raise ValueError(f"config file {path} must name only {', '.join(sorted(known))}, "
-                             f"not {', '.join(unknown)}")
+            raise ValueError(
+                f"config file {path} must name only {', '.join(sorted(known))}, "
+                f"not {', '.join(unknown)}"
+            )
         return cls(**values)
 
     def replace(self, **changes):

@@ -14,8 +14,23 @@ bits wide (lane:cell for lmem, bytes for memory), a count and a multiplier.
 import enum
 from typing import NamedTuple
 
-__all__ = ["DESCRIPTOR_WIDTH", "DIGITS", "FIELDS", "RECORDS", "USED", "VERSION", "Field", "Mode",
-           "Opcode", "Pair", "Status", "Tag", "named_mask", "pack", "unpack"]
+__all__ = [
+    "DESCRIPTOR_WIDTH",
+    "DIGITS",
+    "FIELDS",
+    "RECORDS",
+    "USED",
+    "VERSION",
+    "Field",
+    "Mode",
+    "Opcode",
+    "Pair",
+    "Status",
+    "Tag",
+    "named_mask",
+    "pack",
+    "unpack",
+]
 
 VERSION = 1
 """Version of the descriptor's layout, in its first field."""
@@ -112,39 +127,80 @@ def _fields():
     yield Field("out_mode", 10, 2, False, "addressing of the destination (Mode)")
     yield Field("pair", 12, 2, False, "half of a pair (Pair)")
     yield Field("element", 14, 2, False, "log2 of g, the cells of an element")
-    yield Field("segment_is_digit", 16, 1, False,
-                "the segment is the count of digit 0, and n the row's length")
+    yield Field(
+        "segment_is_digit",
+        16,
+        1,
+        False,
+        "the segment is the count of digit 0, and n the row's length",
+    )
     yield Field("row_tag", 17, 2, False, "coordinate that the row's elements advance (Tag)")
     yield Field("in_lane_step", 1 * word, 16, False, "lanes between elements, ACROSS source")
-    yield Field("out_lane_step", 1 * word + 16, 16, False,
-                "lanes between elements, ACROSS destination")
+    yield Field(
+        "out_lane_step", 1 * word + 16, 16, False, "lanes between elements, ACROSS destination"
+    )
     yield Field("n", 2 * word, 24, False, "elements of a row, if the segment does not replace it")
     yield Field("co", 3 * word, 32, False, "size of the segmented axis")
     yield Field("co_align", 4 * word, 32, False, "size of a whole segment")
     yield Field("half_cells", 5 * word, 32, False, "cells of one half of a pair's stage")
     for index, record in enumerate(RECORDS):
-        yield Field(f"{record}_tag", 6 * word + 2 * index, 2, False,
-                    f"coordinate that {record} advances (Tag)")
+        yield Field(
+            f"{record}_tag",
+            6 * word + 2 * index,
+            2,
+            False,
+            f"coordinate that {record} advances (Tag)",
+        )
     for index, record in enumerate(RECORDS[:3]):
-        yield Field(f"limit_{record}", (7 + index) * word, 32, False,
-                    f"end of the coordinate {record}, 0 for none")
+        yield Field(
+            f"limit_{record}",
+            (7 + index) * word,
+            32,
+            False,
+            f"end of the coordinate {record}, 0 for none",
+        )
     for index, side in enumerate(("in", "out")):
-        yield Field(f"{side}_cell", (10 + 2 * index) * word, 32, False,
-                    f"{side} start: cell (low half of a byte address)")
-        yield Field(f"{side}_lane", (11 + 2 * index) * word, 32, False,
-                    f"{side} start: lane (high half of a byte address)")
+        yield Field(
+            f"{side}_cell",
+            (10 + 2 * index) * word,
+            32,
+            False,
+            f"{side} start: cell (low half of a byte address)",
+        )
+        yield Field(
+            f"{side}_lane",
+            (11 + 2 * index) * word,
+            32,
+            False,
+            f"{side} start: lane (high half of a byte address)",
+        )
     for index, record in enumerate(RECORDS):
         base = (28 + 4 * index) * word
         for offset, side in ((0, "in"), (48, "out")):
-            yield Field(f"{record}_{side}_cell", base + offset, 32, True,
-                        f"{side} step of {record}: cells (low bits of a byte step)")
-            yield Field(f"{record}_{side}_lane", base + offset + 32, 16, True,
-                        f"{side} step of {record}: lanes (high bits of a byte step)")
+            yield Field(
+                f"{record}_{side}_cell",
+                base + offset,
+                32,
+                True,
+                f"{side} step of {record}: cells (low bits of a byte step)",
+            )
+            yield Field(
+                f"{record}_{side}_lane",
+                base + offset + 32,
+                16,
+                True,
+                f"{side} step of {record}: lanes (high bits of a byte step)",
+            )
         if record != "co":  # its count, repeat_co, is made in hardware
             name = f"{record}_count" if record in DIGITS else f"repeat_{record}"
             yield Field(name, base + 96, 16, False, f"iterations of {record}")
-        yield Field(f"{record}_multiplier", base + 112, 16, False,
-                    f"what one step of {record} adds to its coordinate")
+        yield Field(
+            f"{record}_multiplier",
+            base + 112,
+            16,
+            False,
+            f"what one step of {record} adds to its coordinate",
+        )
 
 
 FIELDS = {field.name: field for field in _fields()}

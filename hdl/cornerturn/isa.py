@@ -14,23 +14,52 @@ from amaranth.lib import data
 
 from . import fields
 
-__all__ = ["COUNTERS", "STATUS_BITS", "completion", "counters", "descriptor", "engine_status",
-           "instruction", "lane_read", "lane_write", "read_op", "read_request", "region", "row",
-           "slot_write", "write_op", "write_request"]
+__all__ = [
+    "COUNTERS",
+    "STATUS_BITS",
+    "completion",
+    "counters",
+    "descriptor",
+    "engine_status",
+    "instruction",
+    "lane_read",
+    "lane_write",
+    "read_op",
+    "read_request",
+    "region",
+    "row",
+    "slot_write",
+    "write_op",
+    "write_request",
+]
 
 STATUS_BITS = max(fields.Status).bit_length()
 """Bits of a status code."""
 
-COUNTERS = ("cycles", "beats_read", "beats_written", "stalls_hazard", "stalls_fence", "stalls_port",
-            "stalls_completion", "rows", "blocks", "instructions")
+COUNTERS = (
+    "cycles",
+    "beats_read",
+    "beats_written",
+    "stalls_hazard",
+    "stalls_fence",
+    "stalls_port",
+    "stalls_completion",
+    "rows",
+    "blocks",
+    "instructions",
+)
 """The performance counters, 32 bits each, lowest first."""
 
 
 def descriptor():
     """One command: every field of `fields.FIELDS` at its place, 2048 bits."""
-    return data.FlexibleLayout(fields.DESCRIPTOR_WIDTH, {
-        name: data.Field(Shape(field.width, signed=field.signed), field.offset)
-        for name, field in fields.FIELDS.items()})
+    return data.FlexibleLayout(
+        fields.DESCRIPTOR_WIDTH,
+        {
+            name: data.Field(Shape(field.width, signed=field.signed), field.offset)
+            for name, field in fields.FIELDS.items()
+        },
+    )
 
 
 def completion():
@@ -45,8 +74,9 @@ def counters():
 
 def engine_status():
     """State of the engine: why it stands, and the last rejection's code and index."""
-    return data.StructLayout({"busy": 1, "halted": 1, "rejected": 1, "aborted": 1,
-                              "code": STATUS_BITS, "index": 32})
+    return data.StructLayout(
+        {"busy": 1, "halted": 1, "rejected": 1, "aborted": 1, "code": STATUS_BITS, "index": 32}
+    )
 
 
 # --- the chain ---------------------------------------------------------------------------------
@@ -54,59 +84,67 @@ def engine_status():
 
 def read_op(config):
     """A read micro-op: fill the beat behind it from the lanes it hits."""
-    return data.StructLayout({
-        "valid": 1,
-        "along": 1,  # the whole word of one lane, else one element of each lane hit
-        "skip": config.lane_bits,  # lanes still to pass before the next hit
-        "step_m1": config.lane_bits,  # lanes between hits, less one
-        "position": config.offset_bits,  # of the next element in the beat
-        "last_position": config.offset_bits,  # of the last one
-        "word": config.word_bits,
-        "offset": config.offset_bits,  # of the element in the word
-        "code": (config.element_codes - 1).bit_length(),  # log2 of the element's cells
-    })
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "along": 1,  # the whole word of one lane, else one element of each lane hit
+            "skip": config.lane_bits,  # lanes still to pass before the next hit
+            "step_m1": config.lane_bits,  # lanes between hits, less one
+            "position": config.offset_bits,  # of the next element in the beat
+            "last_position": config.offset_bits,  # of the last one
+            "word": config.word_bits,
+            "offset": config.offset_bits,  # of the element in the word
+            "code": (config.element_codes - 1).bit_length(),  # log2 of the element's cells
+        }
+    )
 
 
 def write_op(config):
     """A write micro-op, travelling with its beat: the lanes it hits keep their part."""
-    return data.StructLayout({
-        "valid": 1,
-        "along": 1,
-        "skip": config.lane_bits,
-        "step_m1": config.lane_bits,
-        "position": config.offset_bits,
-        "last_position": config.offset_bits,
-        "word": config.word_bits,
-        "mask": config.beat_cells,  # cells of the word to write
-        "code": (config.element_codes - 1).bit_length(),
-        "last": 1,  # marks the end of an instruction; goes all the way round, valid or not
-        "beat": config.beat_width,
-    })
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "along": 1,
+            "skip": config.lane_bits,
+            "step_m1": config.lane_bits,
+            "position": config.offset_bits,
+            "last_position": config.offset_bits,
+            "word": config.word_bits,
+            "mask": config.beat_cells,  # cells of the word to write
+            "code": (config.element_codes - 1).bit_length(),
+            "last": 1,  # marks the end of an instruction; goes all the way round, valid or not
+            "beat": config.beat_width,
+        }
+    )
 
 
 def read_request(config):
     """What a hit asks of the lane's xbar."""
-    return data.StructLayout({
-        "valid": 1,
-        "along": 1,
-        "position": config.offset_bits,
-        "word": config.word_bits,
-        "offset": config.offset_bits,
-        "code": (config.element_codes - 1).bit_length(),
-    })
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "along": 1,
+            "position": config.offset_bits,
+            "word": config.word_bits,
+            "offset": config.offset_bits,
+            "code": (config.element_codes - 1).bit_length(),
+        }
+    )
 
 
 def write_request(config):
     """What a hit hands to the lane's dis_w."""
-    return data.StructLayout({
-        "valid": 1,
-        "along": 1,
-        "position": config.offset_bits,
-        "word": config.word_bits,
-        "mask": config.beat_cells,
-        "code": (config.element_codes - 1).bit_length(),
-        "beat": config.beat_width,
-    })
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "along": 1,
+            "position": config.offset_bits,
+            "word": config.word_bits,
+            "mask": config.beat_cells,
+            "code": (config.element_codes - 1).bit_length(),
+            "beat": config.beat_width,
+        }
+    )
 
 
 def lane_read(config):
@@ -116,8 +154,9 @@ def lane_read(config):
 
 def lane_write(config):
     """A word write of an lmem under a mask of cells."""
-    return data.StructLayout({"valid": 1, "word": config.word_bits, "mask": config.beat_cells,
-                              "beat": config.beat_width})
+    return data.StructLayout(
+        {"valid": 1, "word": config.word_bits, "mask": config.beat_cells, "beat": config.beat_width}
+    )
 
 
 # --- the TIU -----------------------------------------------------------------------------------
@@ -129,11 +168,15 @@ def _row_bits(config):
 
 def region(config):
     """A box of lanes and words, bounds included; not valid: it is empty."""
-    return data.StructLayout({
-        "valid": 1,
-        "lane_low": config.lane_bits, "lane_high": config.lane_bits,
-        "word_low": config.word_bits, "word_high": config.word_bits,
-    })
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "lane_low": config.lane_bits,
+            "lane_high": config.lane_bits,
+            "word_low": config.word_bits,
+            "word_high": config.word_bits,
+        }
+    )
 
 
 def address(config):
@@ -146,63 +189,72 @@ def instruction(config):
 
     `jump[d]` leads from the last row of all digits inside d to the next value of d.
     """
-    return data.StructLayout({
-        "start": data.StructLayout({"in": address(config), "out": address(config)}),
-        "jump": data.ArrayLayout(
-            data.StructLayout({"in": address(config), "out": address(config)}),
-            len(fields.DIGITS)),
-        "count_m1": data.ArrayLayout(unsigned(16), len(fields.DIGITS)),
-        "job": job(config),
-    })
+    return data.StructLayout(
+        {
+            "start": data.StructLayout({"in": address(config), "out": address(config)}),
+            "jump": data.ArrayLayout(
+                data.StructLayout({"in": address(config), "out": address(config)}),
+                len(fields.DIGITS),
+            ),
+            "count_m1": data.ArrayLayout(unsigned(16), len(fields.DIGITS)),
+            "job": job(config),
+        }
+    )
 
 
 def job(config):
     """What stays the same for all rows of an instruction (but `cells`, in a SWAP)."""
-    return data.StructLayout({
-        "empty": 1,  # no rows: one slot that touches nothing
-        "swap": 1,
-        "fence": 1,  # issues when the engine has drained
-        "halt": 1,
-        "serial": 1,  # source and destination meet: one row at a time
-        "in_along": 1,
-        "out_along": 1,
-        "in_step_m1": config.lane_bits,
-        "out_step_m1": config.lane_bits,
-        "code": (config.element_codes - 1).bit_length(),
-        "cells": _row_bits(config) + 3,  # n * g of the row
-    })
+    return data.StructLayout(
+        {
+            "empty": 1,  # no rows: one slot that touches nothing
+            "swap": 1,
+            "fence": 1,  # issues when the engine has drained
+            "halt": 1,
+            "serial": 1,  # source and destination meet: one row at a time
+            "in_along": 1,
+            "out_along": 1,
+            "in_step_m1": config.lane_bits,
+            "out_step_m1": config.lane_bits,
+            "code": (config.element_codes - 1).bit_length(),
+            "cells": _row_bits(config) + 3,  # n * g of the row
+        }
+    )
 
 
 def row(config):
     """A row for the sequencer: its addresses and beats, and what its instruction is."""
     beats = _row_bits(config) + 1
-    return data.StructLayout({
-        "first": 1,  # of its instruction
-        "last": 1,
-        "job": job(config),
-        "in": address(config),
-        "out": address(config),
-        "read_beats": beats,
-        "write_beats": beats,
-    })
+    return data.StructLayout(
+        {
+            "first": 1,  # of its instruction
+            "last": 1,
+            "job": job(config),
+            "in": address(config),
+            "out": address(config),
+            "read_beats": beats,
+            "write_beats": beats,
+        }
+    )
 
 
 def slot_write(config):
     """The write half of a slot, on its way to its launch."""
-    return data.StructLayout({
-        "valid": 1,
-        "last": 1,  # of the instruction
-        "row_end": 1,  # last write of a serial row that has a successor
-        "swap_across": 1,  # an across write of a SWAP: later reads of the SWAP must look out
-        "held": 1,  # its beat comes out of the hold
-        "late": 1,  # its first cells come with the next beat (destination offset < source's)
-        "along": 1,
-        "rotate": config.offset_bits,
-        "skip": config.lane_bits,
-        "step_m1": config.lane_bits,
-        "first": config.offset_bits,  # first cell of the beat (along) or position (across)
-        "final": config.offset_bits,  # last cell or position
-        "word": config.word_bits,
-        "offset": config.offset_bits,
-        "code": (config.element_codes - 1).bit_length(),
-    })
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "last": 1,  # of the instruction
+            "row_end": 1,  # last write of a serial row that has a successor
+            "swap_across": 1,  # an across write of a SWAP: later reads of the SWAP must look out
+            "held": 1,  # its beat comes out of the hold
+            "late": 1,  # its first cells come with the next beat (destination offset < source's)
+            "along": 1,
+            "rotate": config.offset_bits,
+            "skip": config.lane_bits,
+            "step_m1": config.lane_bits,
+            "first": config.offset_bits,  # first cell of the beat (along) or position (across)
+            "final": config.offset_bits,  # last cell or position
+            "word": config.word_bits,
+            "offset": config.offset_bits,
+            "code": (config.element_codes - 1).bit_length(),
+        }
+    )

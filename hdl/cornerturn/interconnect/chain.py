@@ -23,6 +23,7 @@ __all__ = ["Chain", "Hop", "lane_port_members"]
 
 def lane_port_members(config, lanes):
     """The lane ports of `lanes` lanes as flat vectors, lane 0 lowest (for a signature)."""
+
     def vector(shape):
         return data.ArrayLayout(shape, lanes)
 
@@ -78,11 +79,14 @@ class Hop(wiring.Component):
         self._lanes = lanes
         self._port = port
         self._watch = watch
-        super().__init__(_members(config, lanes, port, watch) | {
-            "i_beat": In(config.beat_width),
-            "o_read": Out(isa.read_op(config)),
-            "o_write": Out(isa.write_op(config)),
-        })
+        super().__init__(
+            _members(config, lanes, port, watch)
+            | {
+                "i_beat": In(config.beat_width),
+                "o_read": Out(isa.read_op(config)),
+                "o_write": Out(isa.write_op(config)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -116,10 +120,16 @@ class Hop(wiring.Component):
         write_q = Signal(isa.write_op(config), reset_less=True)
         beat_q = Signal(config.beat_width, reset_less=True)
         valid_q = Signal(3)
-        m.d.sync += [read_q.eq(read), write_q.eq(write), beat_q.eq(beat),
-                     valid_q.eq(Cat(read.valid, write.valid, write.last))]
+        m.d.sync += [
+            read_q.eq(read),
+            write_q.eq(write),
+            beat_q.eq(beat),
+            valid_q.eq(Cat(read.valid, write.valid, write.last)),
+        ]
         m.d.comb += [
-            self.o_read.eq(read_q), self.o_write.eq(write_q), self.o_beat.eq(beat_q),
+            self.o_read.eq(read_q),
+            self.o_write.eq(write_q),
+            self.o_beat.eq(beat_q),
             Cat(self.o_read.valid, self.o_write.valid, self.o_write.last).eq(valid_q),
         ]
         return m
@@ -175,5 +185,5 @@ class Chain(wiring.Component):
         for name, member in lane_port_members(self._config, lanes).items():
             its = Value.cast(getattr(hop, name))
             width = len(its) // lanes
-            mine = Value.cast(getattr(self, name))[base * width:(base + lanes) * width]
+            mine = Value.cast(getattr(self, name))[base * width : (base + lanes) * width]
             m.d.comb += its.eq(mine) if member.flow is In else mine.eq(its)

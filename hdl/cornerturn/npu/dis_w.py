@@ -35,10 +35,12 @@ class DisW(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "request": In(isa.write_request(config)),
-            "write": Out(isa.lane_write(config)),
-        })
+        super().__init__(
+            {
+                "request": In(isa.write_request(config)),
+                "write": Out(isa.lane_write(config)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -45,16 +45,18 @@ class DpR0(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "i_op": In(isa.read_op(config)),
-            "o_op": Out(isa.read_op(config)),
-            "request": Out(isa.read_request(config)),
-            "word": In(config.beat_width),
-            "element": In(config.max_element_cells * config.cell_width),
-            "enable": In(config.beat_cells),
-            "i_beat": In(config.beat_width),
-            "o_beat": Out(config.beat_width),
-        })
+        super().__init__(
+            {
+                "i_op": In(isa.read_op(config)),
+                "o_op": Out(isa.read_op(config)),
+                "request": Out(isa.read_request(config)),
+                "word": In(config.beat_width),
+                "element": In(config.max_element_cells * config.cell_width),
+                "enable": In(config.beat_cells),
+                "i_beat": In(config.beat_width),
+                "o_beat": Out(config.beat_width),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -38,11 +38,13 @@ class DpW0(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "i_op": In(isa.write_op(config)),
-            "o_op": Out(isa.write_op(config)),
-            "request": Out(isa.write_request(config)),
-        })
+        super().__init__(
+            {
+                "i_op": In(isa.write_op(config)),
+                "o_op": Out(isa.write_op(config)),
+                "request": Out(isa.write_request(config)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

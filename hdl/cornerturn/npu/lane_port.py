@@ -38,30 +38,38 @@ class LanePort(wiring.Component):
     """
 
     def __init__(self, config):
-        super().__init__({
-            "chain_read": In(isa.lane_read(config)),
-            "chain_write": In(isa.lane_write(config)),
-            "read": In(isa.lane_read(config)),
-            "write": In(isa.lane_write(config)),
-            "read_ready": Out(1),
-            "write_ready": Out(1),
-            "lmem_read": Out(isa.lane_read(config)),
-            "lmem_write": Out(isa.lane_write(config)),
-        })
+        super().__init__(
+            {
+                "chain_read": In(isa.lane_read(config)),
+                "chain_write": In(isa.lane_write(config)),
+                "read": In(isa.lane_read(config)),
+                "write": In(isa.lane_write(config)),
+                "read_ready": Out(1),
+                "write_ready": Out(1),
+                "lmem_read": Out(isa.lane_read(config)),
+                "lmem_write": Out(isa.lane_write(config)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.write_ready.eq(~self.chain_write.valid & ~(
-            self.chain_read.valid & (self.chain_read.word == self.write.word)))
+        m.d.comb += self.write_ready.eq(
+            ~self.chain_write.valid
+            & ~(self.chain_read.valid & (self.chain_read.word == self.write.word))
+        )
         m.d.comb += self.lmem_write.eq(self.chain_write)
         with m.If(~self.chain_write.valid):
-            m.d.comb += [self.lmem_write.eq(self.write),
-                         self.lmem_write.valid.eq(self.write.valid & self.write_ready)]
+            m.d.comb += [
+                self.lmem_write.eq(self.write),
+                self.lmem_write.valid.eq(self.write.valid & self.write_ready),
+            ]
 
         written = self.lmem_write.valid & (self.lmem_write.word == self.read.word)
         m.d.comb += self.read_ready.eq(~self.chain_read.valid & ~written)
         m.d.comb += self.lmem_read.eq(self.chain_read)
         with m.If(~self.chain_read.valid):
-            m.d.comb += [self.lmem_read.eq(self.read),
-                         self.lmem_read.valid.eq(self.read.valid & self.read_ready)]
+            m.d.comb += [
+                self.lmem_read.eq(self.read),
+                self.lmem_read.valid.eq(self.read.valid & self.read_ready),
+            ]
         return m

@@ -37,11 +37,13 @@ class Lmem(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "read": In(isa.lane_read(config)),
-            "data": Out(config.beat_width),
-            "write": In(isa.lane_write(config)),
-        })
+        super().__init__(
+            {
+                "read": In(isa.lane_read(config)),
+                "data": Out(config.beat_width),
+                "write": In(isa.lane_write(config)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -50,15 +52,21 @@ class Lmem(wiring.Component):
         if config.lmem == "blackbox":
             m.submodules.sram = Instance(
                 "cornerturn_sram",
-                p_WIDTH=config.beat_width, p_DEPTH=config.words, p_CELL_WIDTH=config.cell_width,
+                p_WIDTH=config.beat_width,
+                p_DEPTH=config.words,
+                p_CELL_WIDTH=config.cell_width,
                 i_clk=ClockSignal(),
-                i_read_enable=self.read.valid, i_read_word=self.read.word, o_read_data=self.data,
-                i_write_enable=enables, i_write_word=self.write.word,
-                i_write_data=self.write.beat)
+                i_read_enable=self.read.valid,
+                i_read_word=self.read.word,
+                o_read_data=self.data,
+                i_write_enable=enables,
+                i_write_word=self.write.word,
+                i_write_data=self.write.beat,
+            )
             return m
         m.submodules.sram = sram = memory.Memory(
-            shape=unsigned(config.beat_width), depth=config.words, init=[],
-            attrs={"no_rw_check": 1})
+            shape=unsigned(config.beat_width), depth=config.words, init=[], attrs={"no_rw_check": 1}
+        )
         read = sram.read_port()
         write = sram.write_port(granularity=config.cell_width)
         m.d.comb += [

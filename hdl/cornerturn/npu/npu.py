@@ -119,5 +119,6 @@ class Npu(wiring.Component):
             ]
         if self._watch:
             m.d.comb += self.collision.eq(
-                lmem.read.valid & lmem.write.valid & (lmem.read.word == lmem.write.word))
+                lmem.read.valid & lmem.write.valid & (lmem.read.word == lmem.write.word)
+            )
         return m

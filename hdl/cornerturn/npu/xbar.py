@@ -32,13 +32,14 @@ def pick(config, beat, position, code):
     for bit in reversed(range(config.offset_bits)):
         size = 1 << bit
         if size >= config.max_element_cells:  # no element is this large: keep one half
-            cells = [Mux(position[bit], cells[index + size], cells[index])
-                     for index in range(size)]
+            cells = [Mux(position[bit], cells[index + size], cells[index]) for index in range(size)]
         else:  # each half keeps its own if the element spans both, else both get the chosen one
             spans = code > bit
             choice = (position[bit] & ~spans, position[bit] | spans)
-            cells = [Mux(choice[bool(index & size)], cells[index | size], cells[index & ~size])
-                     for index in range(len(cells))]
+            cells = [
+                Mux(choice[bool(index & size)], cells[index | size], cells[index & ~size])
+                for index in range(len(cells))
+            ]
     return Cat(cells)
 
 
@@ -63,14 +64,16 @@ class Xbar(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "request": In(isa.read_request(config)),
-            "data": In(config.beat_width),
-            "word_q": Out(config.beat_width),
-            "word": Out(config.beat_width),
-            "element": Out(config.max_element_cells * config.cell_width),
-            "enable": Out(config.beat_cells),
-        })
+        super().__init__(
+            {
+                "request": In(isa.read_request(config)),
+                "data": In(config.beat_width),
+                "word_q": Out(config.beat_width),
+                "word": Out(config.beat_width),
+                "element": Out(config.max_element_cells * config.cell_width),
+                "enable": Out(config.beat_cells),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -91,6 +94,10 @@ class Xbar(wiring.Component):
         for cell in range(config.beat_cells):
             differs = request_q2.position ^ cell
             m.d.sync += enable[cell].eq(across & ((differs >> request_q2.code) == 0))
-        m.d.comb += [self.word_q.eq(word_q), self.word.eq(word), self.element.eq(element),
-                     self.enable.eq(enable)]
+        m.d.comb += [
+            self.word_q.eq(word_q),
+            self.word.eq(word),
+            self.element.eq(element),
+            self.enable.eq(enable),
+        ]
         return m

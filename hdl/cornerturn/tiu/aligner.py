@@ -53,14 +53,16 @@ class Aligner(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "slot": In(isa.slot_write(config)),
-            "beat": In(config.beat_width),
-            "o_op": Out(isa.write_op(config)),
-            "early": Out(isa.slot_write(config)),
-            "early_lane_high": Out(config.lane_bits),
-            "launched": Out(isa.slot_write(config)),
-        })
+        super().__init__(
+            {
+                "slot": In(isa.slot_write(config)),
+                "beat": In(config.beat_width),
+                "o_op": Out(isa.write_op(config)),
+                "early": Out(isa.slot_write(config)),
+                "early_lane_high": Out(config.lane_bits),
+                "launched": Out(isa.slot_write(config)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -110,9 +112,9 @@ class Aligner(wiring.Component):
         share = -(-len(bits) // stages)
         for stage in range(stages):
             amount = control[config.align_latency - stage].rotate
-            for bit in bits[stage * share:(stage + 1) * share]:
+            for bit in bits[stage * share : (stage + 1) * share]:
                 distance = config.cell_width << bit
-                turned = Cat(beat[width - distance:], beat[:width - distance])
+                turned = Cat(beat[width - distance :], beat[: width - distance])
                 beat = Mux(amount[bit], turned, beat)
             rotated = Signal(width, name=f"rotated{stage}", reset_less=True)
             m.d.sync += rotated.eq(beat)
@@ -129,7 +131,7 @@ class Aligner(wiring.Component):
             here = ((slot.offset ^ cell) >> slot.code) == 0
             m.d.sync += mask[cell].eq(Mux(slot.along, inside, here))
         lane_high = Signal(config.lane_bits, reset_less=True)
-        span = (control[2].final - control[2].first)[:max(1, config.offset_bits)]
+        span = (control[2].final - control[2].first)[: max(1, config.offset_bits)]
         m.d.sync += lane_high.eq(control[2].skip + (span >> control[2].code))
         m.d.comb += self.early_lane_high.eq(lane_high)
 

@@ -12,13 +12,14 @@ until the instruction has issued, so that a check runs behind the instruction ah
 stand still while the interlock needs them.
 """
 
-from amaranth import Array, Cat, Module, Mux, Signal, signed
+from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .. import fields, isa
 from ..fields import DIGITS, RECORDS, Mode, Opcode, Pair, Status
 from .interlock import meet
+from .span import Span
 
 __all__ = ["Check"]
 
@@ -61,17 +62,19 @@ class Check(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "i_cmd": In(stream.Signature(isa.descriptor())),
-            "enable": In(1),
-            "flush": In(1),
-            "issued": In(1),
-            "o_job": Out(stream.Signature(isa.instruction(config))),
-            "o_code": Out(stream.Signature(isa.STATUS_BITS)),
-            "busy": Out(1),
-            "reads": Out(isa.region(config)),
-            "writes": Out(isa.region(config)),
-        })
+        super().__init__(
+            {
+                "i_cmd": In(stream.Signature(isa.descriptor())),
+                "enable": In(1),
+                "flush": In(1),
+                "issued": In(1),
+                "o_job": Out(stream.Signature(isa.instruction(config))),
+                "o_code": Out(stream.Signature(isa.STATUS_BITS)),
+                "busy": Out(1),
+                "reads": Out(isa.region(config)),
+                "writes": Out(isa.region(config)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -81,8 +84,8 @@ class Check(wiring.Component):
         m.d.comb += start.eq((step == 0) & self.i_cmd.valid & self.enable)
         self._classify(m)
         bad_static = self._static_rules(m)
-        low, high, spill = self._walk(m, step)
-        bad_box = self._box_rules(m, step, low, high, spill)
+        self._spans = self._walk(m, step)
+        bad_box = self._box_rules(m, step)
         bad = bad_static | bad_box
 
         m.d.comb += [
@@ -90,8 +93,9 @@ class Check(wiring.Component):
             accept.eq(~Cat(bad.values()).any()),
             self.o_job.valid.eq((step == _VERDICT) & accept),
             self.o_code.valid.eq((step == _VERDICT) & ~accept),
-            self.i_cmd.ready.eq((self.o_job.valid & self.o_job.ready)
-                                | (self.o_code.valid & self.o_code.ready)),
+            self.i_cmd.ready.eq(
+                (self.o_job.valid & self.o_job.ready) | (self.o_code.valid & self.o_code.ready)
+            ),
         ]
         for code in sorted(bad, reverse=True):  # the first failing rule is assigned last
             with m.If(bad[code]):
@@ -101,8 +105,9 @@ class Check(wiring.Component):
             m.d.sync += step.eq(step + 1)
         with m.If(self.o_job.valid & self.o_job.ready):
             m.d.sync += step.eq(_ISSUE)
-        with m.If((self.o_code.valid & self.o_code.ready)
-                  | ((step == _ISSUE) & self.issued) | self.flush):
+        with m.If(
+            (self.o_code.valid & self.o_code.ready) | ((step == _ISSUE) & self.issued) | self.flush
+        ):
             m.d.sync += step.eq(0)
         self._fill_job(m)
         return m
@@ -128,10 +133,13 @@ class Check(wiring.Component):
         self._empty = Signal()
         tile_counts = (cmd.co, cmd.repeat_ho, cmd.repeat_wo, *self._counts.values())
         m.d.sync += [
-            zeros.eq(Cat(
-                self._tile & Cat(count == 0 for count in tile_counts).any(),
-                self._n == 0,
-                self._swap & (self._n == 1))),
+            zeros.eq(
+                Cat(
+                    self._tile & Cat(count == 0 for count in tile_counts).any(),
+                    self._n == 0,
+                    self._swap & (self._n == 1),
+                )
+            ),
             self._empty.eq(zeros.any() | ~(self._tile | self._swap)),
         ]
         # A SWAP of one element has a box (its start) but no rows.
@@ -145,9 +153,19 @@ class Check(wiring.Component):
         tile, swap = self._tile, self._swap
         known = Signal()
         m.d.comb += known.eq(Cat(cmd.opcode == code for code in Opcode).any())
-        bad = {code: Signal(name=f"bad_{code.name.lower()}") for code in (
-            Status.VERSION, Status.RESERVED, Status.OPCODE, Status.MODE, Status.UNSUPPORTED,
-            Status.ELEMENT, Status.COUNT, Status.ALIGN)}
+        bad = {
+            code: Signal(name=f"bad_{code.name.lower()}")
+            for code in (
+                Status.VERSION,
+                Status.RESERVED,
+                Status.OPCODE,
+                Status.MODE,
+                Status.UNSUPPORTED,
+                Status.ELEMENT,
+                Status.COUNT,
+                Status.ALIGN,
+            )
+        }
 
         modes = (cmd.in_mode, cmd.out_mode)
         large = cmd.segment_is_digit & (cmd.co_align[16:] != 0) | (cmd.co_align[24:] != 0)
@@ -184,8 +202,11 @@ class Check(wiring.Component):
             "swap": used[Opcode.SWAP] & ~used[Opcode.NOP],
         }
         # An unknown opcode is judged by OPCODE; only bits in no field count against it.
-        applies = {"never": 1, "tile": known & ~self._tile,
-                   "swap": known & ~self._tile & ~self._swap}
+        applies = {
+            "never": 1,
+            "tile": known & ~self._tile,
+            "swap": known & ~self._tile & ~self._swap,
+        }
         stray = []
         for name, mask in masks.items():
             for base in range(0, fields.DESCRIPTOR_WIDTH, 32):
@@ -207,120 +228,74 @@ class Check(wiring.Component):
         return conditions
 
     def _walk(self, m, step):
-        """Sums the terms of each side's box; returns low, high and "spilled over" per coordinate.
-
-        The sums of a coordinate are exact while no term reaches its limit; one that does is noted
-        instead, for the sum of terms of one sign only grows.
-        """
+        """The spans of both sides in both coordinates, all fed with the term at `step`."""
         config = self._config
         cmd = self.i_cmd.payload
-        low, high, spill = {}, {}, {}
-        self._jump = {}
-        select = Signal(range(len(_TERMS)))
-        m.d.comb += select.eq(step)
-        n_m1 = self._n - 1
-        counts_m1 = [n_m1[:16], *((self._counts[name] - 1)[:16] for name in reversed(DIGITS))]
-        n_large = n_m1[16:24] != 0
-        # Step and count of the term at `step`, registered; a stage later their product.
-        count_m1 = Signal(16)
-        m.d.sync += count_m1.eq(Array(counts_m1)[select])
-        adding = Signal()
-        m.d.comb += adding.eq((step >= _FIRST_SUM) & (step < _COMPARE))
-
-        g = 1 << cmd.element
         across = {side: cmd[f"{side}_mode"] == Mode.ACROSS for side in _SIDES}
+        g = 1 << cmd.element
         row_steps = {
             ("in", "lane"): Mux(self._swap, 1, Mux(across["in"], cmd.in_lane_step, 0)),
             ("in", "cell"): Mux(self._swap | ~across["in"], g, 0),
             ("out", "lane"): Mux(across["out"], cmd.out_lane_step, 0),
             ("out", "cell"): Mux(across["out"], 0, g),
         }
-        bits = {"lane": config.lane_bits, "cell": config.cell_bits}
-        for side in _SIDES:
-            for unit in ("lane", "cell"):
-                key = side, unit
-                name = f"{side}_{unit}"
-                width = bits[unit]
-                start = cmd[name]
-                steps = [row_steps[key], *(cmd[f"{digit}_{name}"] for digit in reversed(DIGITS))]
-                # SWAP has no digits; whatever stands there was rejected as RESERVED.
-                step_now = Signal(signed(32), name=f"step_{name}_now")
-                m.d.comb += step_now.eq(Array(steps)[select])
+        n_m1 = self._n - 1
+        counts_m1 = [n_m1[:16], *((self._counts[name] - 1)[:16] for name in reversed(DIGITS))]
+        count_m1 = Signal(16, reset_less=True)
+        select = Signal(range(len(_TERMS)))
+        m.d.comb += select.eq(step)
+        m.d.sync += count_m1.eq(Array(counts_m1)[select])
+        # The row's count has more bits than a span takes: with any of them it leaves every array.
+        self._long_row = Signal(reset_less=True)
+        m.d.sync += self._long_row.eq((n_m1[16:24] != 0) & ~self._no_box)
 
-                factor = Signal(signed(width + 1), name=f"factor_{name}", reset_less=True)
-                large = Signal(name=f"large_{name}", reset_less=True)
-                factor_q = Signal(width, name=f"factor_{name}_q", reset_less=True)
-                product = Signal(signed(width + 1 + 17), name=f"product_{name}", reset_less=True)
-                large_q = Signal(name=f"large_{name}_q", reset_less=True)
-                m.d.sync += [
-                    factor.eq(step_now),
-                    large.eq((step_now >> width) != (step_now >> 31)),
-                    factor_q.eq(factor),
-                    product.eq(factor * count_m1),
-                    large_q.eq(large & (count_m1 != 0)),
-                ]
-                over = large_q | ((product >> width) != (product >> (width + 17)))
+        spans = {}
+        for (side, unit), row_step in row_steps.items():
+            name = f"{side}_{unit}"
+            span = Span(config.lane_bits if unit == "lane" else config.cell_bits)
+            m.submodules[f"span_{name}"] = spans[side, unit] = span
+            steps = [row_step, *(cmd[f"{digit}_{name}"] for digit in reversed(DIGITS))]
+            m.d.comb += [
+                span.start.eq(cmd[name]),
+                span.extent.eq(g - 1 if unit == "cell" else 0),
+                span.step.eq(Array(steps)[select]),
+                span.count_m1.eq(count_m1),
+                span.clear.eq(step == 1),
+                span.add.eq((step >= _FIRST_SUM) & (step < _COMPARE)),
+                span.digit.eq(step != _FIRST_SUM),
+                span.ignore.eq(self._no_box),
+            ]
+        return spans
 
-                total = width + 4  # seven terms and a start, signed
-                low[key] = Signal(signed(total), name=f"low_{name}", reset_less=True)
-                high[key] = Signal(signed(total), name=f"high_{name}", reset_less=True)
-                spill[key] = Signal(name=f"spill_{name}", reset_less=True)
-                run = Signal(width, name=f"run_{name}", reset_less=True)
-                term = Signal(signed(width + 1), name=f"term_{name}")
-                m.d.comb += term.eq(Mux(self._no_box, 0, product))
-                last_cell = (g - 1) if unit == "cell" else 0
-                with m.If(step == 1):
-                    m.d.sync += [
-                        low[key].eq(start[:width]),
-                        high[key].eq(start[:width] | last_cell),
-                        spill[key].eq((start >> width) != 0),
-                        run.eq(0),
-                    ]
-                with m.Elif(adding):
-                    with m.If(term[-1]):
-                        m.d.sync += low[key].eq(low[key] + term)
-                    with m.Else():
-                        m.d.sync += high[key].eq(high[key] + term)
-                    with m.If(over & ~self._no_box):
-                        m.d.sync += spill[key].eq(1)
-                    with m.If(step != _FIRST_SUM):  # the row is no digit
-                        m.d.sync += run.eq(run + term)
-                self._jump[key] = []
-                for index in range(len(DIGITS)):
-                    jump = Signal(width, name=f"jump_{name}_{index}", reset_less=True)
-                    with m.If(step == _COMPARE - 1 - index):
-                        m.d.sync += jump.eq(factor_q - run)
-                    self._jump[key].append(jump)
-        row_large = Signal()
-        m.d.sync += row_large.eq(n_large & (self._tile | self._swap))
-        spill["row"] = row_large & ~self._no_box
-        return low, high, spill
-
-    def _box_rules(self, m, step, low, high, spill):
+    def _box_rules(self, m, step):
         """RANGE and OVERLAP, registered when the sums are complete; and the regions."""
         config = self._config
         cmd = self.i_cmd.payload
-        bad = {code: Signal(name=f"bad_{code.name.lower()}")
-               for code in (Status.RANGE, Status.OVERLAP)}
-        outside = [spill["row"]]
+        bad = {
+            code: Signal(name=f"bad_{code.name.lower()}") for code in (Status.RANGE, Status.OVERLAP)
+        }
+        outside = [self._long_row]
         boxes = {}
         for side in _SIDES:
-            lane, cell = (side, "lane"), (side, "cell")
+            lane, cell = self._spans[side, "lane"], self._spans[side, "cell"]
             lane_step = cmd[f"{side}_lane_step"]
             across = self._tile & (cmd[f"{side}_mode"] == Mode.ACROSS)
             outside += [
-                spill[lane], spill[cell],
-                low[lane] < 0, high[lane] >= config.lanes,
-                low[cell] < 0, high[cell] >= config.cells,
+                lane.spill,
+                cell.spill,
+                lane.low < 0,
+                lane.high >= config.lanes,
+                cell.low < 0,
+                cell.high >= config.cells,
                 across & ((lane_step == 0) | (lane_step >= config.lanes)),
             ]
             boxes[side] = Signal(isa.region(config), name=f"box_{side}")
             m.d.comb += [
                 boxes[side].valid.eq(~self._empty),
-                boxes[side].lane_low.eq(low[lane]),
-                boxes[side].lane_high.eq(high[lane]),
-                boxes[side].word_low.eq(low[cell] >> config.offset_bits),
-                boxes[side].word_high.eq(high[cell] >> config.offset_bits),
+                boxes[side].lane_low.eq(lane.low),
+                boxes[side].lane_high.eq(lane.high),
+                boxes[side].word_low.eq(cell.low >> config.offset_bits),
+                boxes[side].word_high.eq(cell.high >> config.offset_bits),
             ]
         meets = self._tile & meet(boxes["in"], boxes["out"])
         self._serial = Signal()
@@ -366,8 +341,8 @@ class Check(wiring.Component):
             ]
             for index in range(len(DIGITS)):
                 m.d.comb += [
-                    o.jump[index][side].lane.eq(self._jump[side, "lane"][index]),
-                    o.jump[index][side].cell.eq(self._jump[side, "cell"][index]),
+                    o.jump[index][side].lane.eq(self._spans[side, "lane"].jump[index]),
+                    o.jump[index][side].cell.eq(self._spans[side, "cell"].jump[index]),
                 ]
         for index, name in enumerate(DIGITS):
             m.d.comb += o.count_m1[index].eq(self._counts[name] - 1)

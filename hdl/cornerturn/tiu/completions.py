@@ -60,24 +60,26 @@ class Completions(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "issued": In(1),
-            "halt_issued": In(1),
-            "done": In(1),
-            "i_code": In(stream.Signature(isa.STATUS_BITS)),
-            "o_rsp": Out(stream.Signature(isa.completion())),
-            "clear": In(1),
-            "abort": In(1),
-            "soft_reset": In(1),
-            "hold": Out(1),
-            "drained": Out(1),
-            "room": Out(1),
-            "aborting": Out(1),
-            "flush": Out(1),
-            "stopped": Out(1),
-            "idle": Out(1),
-            "status": Out(isa.engine_status()),
-        })
+        super().__init__(
+            {
+                "issued": In(1),
+                "halt_issued": In(1),
+                "done": In(1),
+                "i_code": In(stream.Signature(isa.STATUS_BITS)),
+                "o_rsp": Out(stream.Signature(isa.completion())),
+                "clear": In(1),
+                "abort": In(1),
+                "soft_reset": In(1),
+                "hold": Out(1),
+                "drained": Out(1),
+                "room": Out(1),
+                "aborting": Out(1),
+                "flush": Out(1),
+                "stopped": Out(1),
+                "idle": Out(1),
+                "status": Out(isa.engine_status()),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -118,8 +120,9 @@ class Completions(wiring.Component):
         m.d.comb += [
             rsp.valid.eq((pending != 0) | (pending_aborted != 0) | rejection),
             rsp.payload.index.eq(index),
-            rsp.payload.status.eq(Mux(pending != 0, Status.OK,
-                                      Mux(pending_aborted != 0, Status.ABORTED, status.code))),
+            rsp.payload.status.eq(
+                Mux(pending != 0, Status.OK, Mux(pending_aborted != 0, Status.ABORTED, status.code))
+            ),
         ]
         take_ok = taken & (pending != 0)
         take_aborted = taken & (pending == 0) & (pending_aborted != 0)
@@ -139,10 +142,13 @@ class Completions(wiring.Component):
         with m.If(halting & (outstanding == 0) & ~aborting):
             m.d.sync += [halting.eq(0), status.halted.eq(1)]
         m.d.comb += self.i_code.ready.eq(
-            (outstanding == 0) & ~stopped & ~halting & ~aborting & ~rejection)
+            (outstanding == 0) & ~stopped & ~halting & ~aborting & ~rejection
+        )
         with m.If(self.i_code.valid & self.i_code.ready):
             m.d.sync += [
-                rejection.eq(1), status.rejected.eq(1), status.code.eq(self.i_code.payload),
+                rejection.eq(1),
+                status.rejected.eq(1),
+                status.code.eq(self.i_code.payload),
                 # Of what is still to be taken, the rejection is the last.
                 status.index.eq(index + pending + pending_aborted),
             ]
@@ -153,11 +159,21 @@ class Completions(wiring.Component):
         with m.If(self.clear & stopped):
             m.d.sync += clearing.eq(1)
         with m.If(clearing & idle):
-            m.d.sync += [clearing.eq(0), status.halted.eq(0), status.rejected.eq(0),
-                         status.aborted.eq(0)]
+            m.d.sync += [
+                clearing.eq(0),
+                status.halted.eq(0),
+                status.rejected.eq(0),
+                status.aborted.eq(0),
+            ]
         with m.If(self.soft_reset):
             m.d.sync += [aborting.eq(1), resetting.eq(1)]
         with m.If(self.flush):
-            m.d.sync += [aborting.eq(0), halting.eq(0), resetting.eq(0), clearing.eq(0),
-                         index.eq(0), status.eq(0)]
+            m.d.sync += [
+                aborting.eq(0),
+                halting.eq(0),
+                resetting.eq(0),
+                clearing.eq(0),
+                index.eq(0),
+                status.eq(0),
+            ]
         return m

@@ -16,10 +16,17 @@ from .. import isa
 
 __all__ = ["Counters"]
 
-_EVENTS = {"beats_read": "read", "beats_written": "write", "stalls_hazard": "stall_hazard",
-           "stalls_fence": "stall_fence", "stalls_port": "stall_port",
-           "stalls_completion": "stall_completion", "rows": "row", "blocks": "block",
-           "instructions": "issued"}
+_EVENTS = {
+    "beats_read": "read",
+    "beats_written": "write",
+    "stalls_hazard": "stall_hazard",
+    "stalls_fence": "stall_fence",
+    "stalls_port": "stall_port",
+    "stalls_completion": "stall_completion",
+    "rows": "row",
+    "blocks": "block",
+    "instructions": "issued",
+}
 
 
 class Counters(wiring.Component):
@@ -39,12 +46,15 @@ class Counters(wiring.Component):
     """
 
     def __init__(self):
-        super().__init__(dict.fromkeys(_EVENTS.values(), In(1)) | {
-            "done": In(1),
-            "stopped": In(1),
-            "flush": In(1),
-            "values": Out(isa.counters()),
-        })
+        super().__init__(
+            dict.fromkeys(_EVENTS.values(), In(1))
+            | {
+                "done": In(1),
+                "stopped": In(1),
+                "flush": In(1),
+                "values": Out(isa.counters()),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

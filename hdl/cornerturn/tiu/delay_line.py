@@ -47,7 +47,8 @@ class DelayLine(wiring.Component):
 
         # Row written in cycle t, read in cycle t + cycles - 1, at the output one later.
         m.submodules.ram = ram = memory.Memory(
-            shape=unsigned(len(self.i)), depth=self.cycles, init=[], attrs={"no_rw_check": 1})
+            shape=unsigned(len(self.i)), depth=self.cycles, init=[], attrs={"no_rw_check": 1}
+        )
         write, read = ram.write_port(), ram.read_port()
         pointer = Signal(range(self.cycles))
         following = Signal.like(pointer)
@@ -56,8 +57,11 @@ class DelayLine(wiring.Component):
         m.d.comb += following.eq(Mux(last, 0, pointer + 1))
         m.d.sync += [pointer.eq(following), filled.eq(filled | last)]
         m.d.comb += [
-            write.en.eq(1), write.addr.eq(pointer), write.data.eq(self.i),
-            read.en.eq(1), read.addr.eq(following),
+            write.en.eq(1),
+            write.addr.eq(pointer),
+            write.data.eq(self.i),
+            read.en.eq(1),
+            read.addr.eq(following),
             # A row that was never written (after power-up or reset) reads as nothing.
             self.o.eq(Mux(filled, read.data, 0)),
         ]

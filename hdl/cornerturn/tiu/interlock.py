@@ -23,9 +23,14 @@ __all__ = ["Interlock", "meet"]
 
 def meet(left, right):
     """Whether two regions have a word in common."""
-    return (left.valid & right.valid
-            & (left.lane_low <= right.lane_high) & (right.lane_low <= left.lane_high)
-            & (left.word_low <= right.word_high) & (right.word_low <= left.word_high))
+    return (
+        left.valid
+        & right.valid
+        & (left.lane_low <= right.lane_high)
+        & (right.lane_low <= left.lane_high)
+        & (left.word_low <= right.word_high)
+        & (right.word_low <= left.word_high)
+    )
 
 
 class Interlock(wiring.Component):
@@ -52,13 +57,15 @@ class Interlock(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "reads": In(isa.region(config)),
-            "writes": In(isa.region(config)),
-            "issue": In(1),
-            "launching": In(1),
-            "blocked": Out(1),
-        })
+        super().__init__(
+            {
+                "reads": In(isa.region(config)),
+                "writes": In(isa.region(config)),
+                "issue": In(1),
+                "launching": In(1),
+                "blocked": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

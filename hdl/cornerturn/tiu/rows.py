@@ -46,13 +46,15 @@ class Rows(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "i_job": In(stream.Signature(isa.instruction(config))),
-            "o_row": Out(stream.Signature(isa.row(config))),
-            "kill": In(1),
-            "flush": In(1),
-            "issued": In(1),
-        })
+        super().__init__(
+            {
+                "i_job": In(stream.Signature(isa.instruction(config))),
+                "o_row": Out(stream.Signature(isa.row(config))),
+                "kill": In(1),
+                "flush": In(1),
+                "issued": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -90,8 +92,11 @@ class Rows(wiring.Component):
             for index in reversed(range(len(DIGITS))):
                 count_m1 = loaded.count_m1[index]
                 with m.If(inner_done & ~done[index]):
-                    m.d.sync += [chosen.eq(index), left[index].eq(left[index] - 1),
-                                 done[index].eq(left[index] == 1)]
+                    m.d.sync += [
+                        chosen.eq(index),
+                        left[index].eq(left[index] - 1),
+                        done[index].eq(left[index] == 1),
+                    ]
                 with m.Elif(inner_done & done[index]):
                     m.d.sync += [left[index].eq(count_m1), done[index].eq(count_m1 == 0)]
                 inner_done = inner_done & done[index]
@@ -102,8 +107,13 @@ class Rows(wiring.Component):
         with m.If(self.kill & ~ahead):
             m.d.sync += killed.eq(1)
         with m.If(take):
-            m.d.sync += [loaded.eq(job), first.eq(1), valid["walk"].eq(1), ahead.eq(1),
-                         killed.eq(0)]
+            m.d.sync += [
+                loaded.eq(job),
+                first.eq(1),
+                valid["walk"].eq(1),
+                ahead.eq(1),
+                killed.eq(0),
+            ]
             for index in range(len(DIGITS)):
                 count_m1 = Mux(job.job.empty, 0, job.count_m1[index])
                 m.d.sync += [left[index].eq(count_m1), done[index].eq(count_m1 == 0)]
@@ -112,8 +122,11 @@ class Rows(wiring.Component):
         jump = Signal(sides, reset_less=True)
         jump_flags = Signal(2, reset_less=True)
         with m.If(ready["jump"]):
-            m.d.sync += [valid["jump"].eq(valid["walk"]), jump.eq(loaded.jump[chosen]),
-                         jump_flags.eq(Cat(first, last))]
+            m.d.sync += [
+                valid["jump"].eq(valid["walk"]),
+                jump.eq(loaded.jump[chosen]),
+                jump_flags.eq(Cat(first, last)),
+            ]
 
         # place: `loaded` is still of this instruction when its first row comes by, for the next is
         # taken only after this one has issued.
@@ -144,8 +157,7 @@ class Rows(wiring.Component):
                 measure["out"].eq(place["out"]),
             ]
             for side, beats in (("in", measure.read_beats), ("out", measure.write_beats)):
-                offset = Mux(place_job[f"{side}_along"],
-                             place[side].cell[:config.offset_bits], 0)
+                offset = Mux(place_job[f"{side}_along"], place[side].cell[: config.offset_bits], 0)
                 ceiling = place_job.cells + offset + (config.beat_cells - 1)
                 m.d.sync += beats.eq(ceiling >> config.offset_bits)
         m.d.comb += [self.o_row.payload.eq(measure), self.o_row.valid.eq(valid["measure"])]

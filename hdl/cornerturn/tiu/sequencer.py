@@ -23,8 +23,18 @@ from .. import isa
 
 __all__ = ["Sequencer"]
 
-_EVENTS = ("issued", "halt_issued", "row", "block", "read", "write", "stall_completion",
-           "stall_fence", "stall_hazard", "stall_port")
+_EVENTS = (
+    "issued",
+    "halt_issued",
+    "row",
+    "block",
+    "read",
+    "write",
+    "stall_completion",
+    "stall_fence",
+    "stall_hazard",
+    "stall_port",
+)
 
 
 class Sequencer(wiring.Component):
@@ -66,21 +76,24 @@ class Sequencer(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "i_row": In(stream.Signature(isa.row(config))),
-            "hold": In(1),
-            "blocked": In(1),
-            "drained": In(1),
-            "room": In(1),
-            "abort": In(1),
-            "flush": In(1),
-            "early": In(isa.slot_write(config)),
-            "early_lane_high": In(config.lane_bits),
-            "launched": In(isa.slot_write(config)),
-            "o_read": Out(isa.read_op(config)),
-            "o_slot": Out(isa.slot_write(config)),
-            "kill": Out(1),
-        } | dict.fromkeys(_EVENTS, Out(1)))
+        super().__init__(
+            {
+                "i_row": In(stream.Signature(isa.row(config))),
+                "hold": In(1),
+                "blocked": In(1),
+                "drained": In(1),
+                "room": In(1),
+                "abort": In(1),
+                "flush": In(1),
+                "early": In(isa.slot_write(config)),
+                "early_lane_high": In(config.lane_bits),
+                "launched": In(isa.slot_write(config)),
+                "o_read": Out(isa.read_op(config)),
+                "o_slot": Out(isa.slot_write(config)),
+                "kill": Out(1),
+            }
+            | dict.fromkeys(_EVENTS, Out(1))
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -168,8 +181,14 @@ class Sequencer(wiring.Component):
             "stall_fence": starts & job.fence & ~self.drained,
             "stall_hazard": (starts & self.blocked & ~job.empty) | (begin & row_wait),
             # In the cycle in which the read would act, this write does: on the same word?
-            "stall_port": (swap & early.valid & early.swap_across & (early.word == read.word)
-                           & (early.skip <= read_high) & (read.skip <= self.early_lane_high)),
+            "stall_port": (
+                swap
+                & early.valid
+                & early.swap_across
+                & (early.word == read.word)
+                & (early.skip <= read_high)
+                & (read.skip <= self.early_lane_high)
+            ),
         }
         discard = Signal()  # rows of an instruction that was ended
         drop = Signal()
@@ -254,8 +273,14 @@ class Sequencer(wiring.Component):
             offset_out = Mux(new.job.out_along, new["out"].cell[:bits], 0)
             beats = Mux(new.read_beats > new.write_beats, new.read_beats, new.write_beats)
             m.d.sync += [
-                valid.eq(1), row.eq(new), begin.eq(1), begin_write.eq(1), back.eq(0),
-                slots.eq(beats), wait.eq(0), held.eq(0),
+                valid.eq(1),
+                row.eq(new),
+                begin.eq(1),
+                begin_write.eq(1),
+                back.eq(0),
+                slots.eq(beats),
+                wait.eq(0),
+                held.eq(0),
                 tail.eq(new.job.cells + offset_in - 1),
                 tail_out.eq(new.job.cells + offset_out - 1),
                 rotate.eq(Mux(new.job.swap, 0, offset_out - offset_in)),
@@ -265,8 +290,11 @@ class Sequencer(wiring.Component):
             ]
             if config.hold_beats:
                 with m.If(new.job.serial & (new.read_beats > config.protected_beats)):
-                    m.d.sync += [held.eq(1), wait.eq(config.hold_beats),
-                                 slots.eq(beats + config.hold_beats)]
+                    m.d.sync += [
+                        held.eq(1),
+                        wait.eq(config.hold_beats),
+                        slots.eq(beats + config.hold_beats),
+                    ]
             with m.If(new.job.empty):
                 m.d.sync += [slots.eq(1), reads.eq(0), writes.eq(0)]
         with m.If(self.flush):

@@ -56,20 +56,22 @@ class Tiu(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "cmd": In(stream.Signature(isa.descriptor())),
-            "rsp": Out(stream.Signature(isa.completion())),
-            "clear": In(1),
-            "abort": In(1),
-            "soft_reset": In(1),
-            "irq": Out(1),
-            "status": Out(isa.engine_status()),
-            "counters": Out(isa.counters()),
-            "o_read": Out(isa.read_op(config)),
-            "beat": In(config.beat_width),
-            "o_write": Out(isa.write_op(config)),
-            "done": In(1),
-        })
+        super().__init__(
+            {
+                "cmd": In(stream.Signature(isa.descriptor())),
+                "rsp": Out(stream.Signature(isa.completion())),
+                "clear": In(1),
+                "abort": In(1),
+                "soft_reset": In(1),
+                "irq": Out(1),
+                "status": Out(isa.engine_status()),
+                "counters": Out(isa.counters()),
+                "o_read": Out(isa.read_op(config)),
+                "beat": In(config.beat_width),
+                "o_write": Out(isa.write_op(config)),
+                "done": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -94,12 +96,10 @@ class Tiu(wiring.Component):
             rows.flush.eq(completions.flush),
             rows.kill.eq(sequencer.kill),
             rows.issued.eq(sequencer.issued),
-
             interlock.reads.eq(check.reads),
             interlock.writes.eq(check.writes),
             interlock.issue.eq(sequencer.issued),
             interlock.launching.eq(aligner.early.last),
-
             sequencer.hold.eq(completions.hold),
             sequencer.blocked.eq(interlock.blocked),
             sequencer.drained.eq(completions.drained),
@@ -113,7 +113,6 @@ class Tiu(wiring.Component):
             aligner.beat.eq(self.beat),
             self.o_read.eq(sequencer.o_read),
             self.o_write.eq(aligner.o_op),
-
             completions.issued.eq(sequencer.issued),
             completions.halt_issued.eq(sequencer.halt_issued),
             completions.done.eq(self.done),
@@ -123,13 +122,21 @@ class Tiu(wiring.Component):
             self.irq.eq(completions.stopped),
             self.status.eq(completions.status),
             self.status.busy.eq(~completions.idle | (check.busy & ~completions.stopped)),
-
             counters.done.eq(self.done),
             counters.stopped.eq(completions.stopped | (completions.idle & ~check.busy)),
             counters.flush.eq(completions.flush),
             self.counters.eq(counters.values),
         ]
-        for event in ("issued", "row", "block", "read", "write", "stall_hazard", "stall_fence",
-                      "stall_port", "stall_completion"):
+        for event in (
+            "issued",
+            "row",
+            "block",
+            "read",
+            "write",
+            "stall_hazard",
+            "stall_fence",
+            "stall_port",
+            "stall_completion",
+        ):
             m.d.comb += getattr(counters, event).eq(getattr(sequencer, event))
         return m
