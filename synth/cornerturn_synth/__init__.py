@@ -1,0 +1,1 @@
+"""Area of the hardware, measured with the pinned yosys."""
