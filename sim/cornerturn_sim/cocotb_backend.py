@@ -9,6 +9,7 @@
 It runs the Verilog that users get, plus the test access.
 """
 
+import contextlib
 import json
 import secrets
 import subprocess
@@ -63,10 +64,8 @@ class CocotbBackend:
         """End the simulator and wait until its files are written."""
         if self._process is None:
             return
-        try:
+        with contextlib.suppress(OSError):  # it may have ended already
             self._connection.send(None)
-        except OSError:
-            pass  # it has ended already
         self._connection.close()
         self._process.wait()
         self._process = None
@@ -111,10 +110,8 @@ class CocotbBackend:
     def _unblock(self):
         """Answer in the simulator's place, if it ends before it has connected."""
         self._process.wait()
-        try:
+        with contextlib.suppress(OSError):  # nobody may be waiting any more
             Client(self._address, "AF_UNIX", authkey=self._key).close()
-        except OSError:
-            pass  # nobody waits any more
 
     def _receive(self):
         try:
