@@ -180,7 +180,9 @@ def _tidy(text, order):
         text,
         flags=re.S,
     )
-    return re.sub(r"(  wire width \d+ (?:input|output) )\d+  \\(\S+)$", number, text, flags=re.M)
+    own, end, inner = text.partition("\nend\n")
+    own = re.sub(r"(  wire width \d+ (?:input|output) )\d+  \\(\S+)$", number, own, flags=re.M)
+    return own + end + inner
 
 
 def rtlil_to_verilog(text):
@@ -193,7 +195,7 @@ def rtlil_to_verilog(text):
     """
     script = (
         f"read_rtlil <<rtlil\n{text}\nrtlil\n"
-        "proc\nopt_expr\nopt_merge\nmemory_collect\nopt_clean -purge\n"
+        "proc\nopt_merge\nmemory_collect\nopt_clean -purge\n"
         "attrmap -remove unused_bits\nattrmap -modattr -remove generator -remove top\n"
         "write_verilog\n"
     )
