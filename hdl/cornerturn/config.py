@@ -12,7 +12,10 @@ import dataclasses
 import tomllib
 from pathlib import Path
 
-__all__ = ["PRESETS", "Config"]
+__all__ = ["LANE_PORT_BITS", "PRESETS", "Config"]
+
+LANE_PORT_BITS = 1 << 15
+"""Most data bits of all lane ports together: Amaranth's netlists hold 2**16 input bits a module."""
 
 
 def _log2(value):
@@ -44,7 +47,8 @@ class Config:
         Largest element an instruction may name, in cells: 1, 2, 4 or 8, at most beat_cells.
         ``None`` chooses min(beat_cells, 8). Smaller values make smaller lanes.
     lane_ports : bool
-        Give the compute unit of each lane its own access to its lmem.
+        Give the compute unit of each lane its own access to its lmem; lanes * beat_cells *
+        cell_width is then at most 32768.
     lmem : str
         ``"inferred"``: the memory is described, synthesis infers it; ``"blackbox"``: an instance
         of ``cornerturn_sram``, to be supplied by the user (a compiled SRAM macro).
@@ -104,6 +108,12 @@ class Config:
                 self.max_element_cells in (1, 2, 4, 8)
                 and self.max_element_cells <= self.beat_cells,
                 f"1, 2, 4 or 8 and at most beat_cells ({self.beat_cells})",
+            ),
+            (
+                "lane_ports",
+                not self.lane_ports or self.lanes * self.beat_width <= LANE_PORT_BITS,
+                "false if lanes * beat_cells * cell_width "
+                f"({self.lanes * self.beat_width}) is above {LANE_PORT_BITS}",
             ),
             ("lmem", self.lmem in ("inferred", "blackbox"), "'inferred' or 'blackbox'"),
         )

@@ -11,6 +11,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from . import isa
+from .config import LANE_PORT_BITS
 from .interconnect.chain import Chain, lane_port_members
 from .tiu.tiu import Tiu
 
@@ -48,9 +49,19 @@ class Engine(wiring.Component):
         Write access, under a mask of cells: done where valid and ready.
     collision : Out(1)
         Some word was read and written in one cycle, some time since reset.
+
+    Raises
+    ------
+    ValueError
+        If the lane ports that `test_access` needs are more than can be built.
     """
 
     def __init__(self, config, *, test_access=False):
+        if test_access and config.lanes * config.beat_width > LANE_PORT_BITS:
+            raise ValueError(
+                "lanes * beat_cells * cell_width must be at most "
+                f"{LANE_PORT_BITS} for simulation, not {config.lanes * config.beat_width}"
+            )
         self.config = config
         self._ports = config.lane_ports or test_access
         self._watch = test_access
