@@ -112,8 +112,7 @@ class Config:
             (
                 "lane_ports",
                 not self.lane_ports or self.lanes * self.beat_width <= LANE_PORT_BITS,
-                "false if lanes * beat_cells * cell_width "
-                f"({self.lanes * self.beat_width}) is above {LANE_PORT_BITS}",
+                f"false if lanes * beat_width ({self.lanes * self.beat_width}) > {LANE_PORT_BITS}",
             ),
             ("lmem", self.lmem in ("inferred", "blackbox"), "'inferred' or 'blackbox'"),
         )
