@@ -7,7 +7,7 @@ axis can be the row whose step is one lane or one element on each side::
     source cells  --ALONG--->  destination lanes     the same, from the other end
     both lanes    --ACROSS-->  ACROSS                any order within the lanes
 
-Where no axis is a row, two passes are: one turns the corner, one puts the lanes' cells in order. All
+Where no axis is a row, two passes are: one turns the corner, one orders the cells of each lane. All
 that fit are tried; the cycle model chooses.
 """
 

@@ -132,7 +132,7 @@ def relayout_file(pattern, in_path, out_path, *, sizes=None, sim="pysim", config
 
 
 def read_array(path):
-    """The array of a ``.npy`` file, or of an image: (height, width) or (height, width, channels)."""
+    """The array of a ``.npy`` file, or of an image: height, width and perhaps channels."""
     path = Path(path)
     if path.suffix == ".npy":
         return np.load(path, allow_pickle=False)
