@@ -216,8 +216,8 @@ def _markdown(config, crop, plane):
     lines = [
         "# A photograph through the engine",
         "",
-        f"RTL of {config.lanes} lanes, {config.beat_cells} cells of {config.cell_width} bits a beat,"
-        f" under Verilator. `crop.png` and `plane.png` show before and after.",
+        f"The RTL of {config.lanes} lanes with a bus of {config.beat_width} bits, under Verilator.",
+        "`crop.png` and `plane.png` show before and after.",
         "",
         "| what | right | cycles | limit | utilisation | instructions |",
         "|---|---|---|---|---|---|",
@@ -231,7 +231,7 @@ def _markdown(config, crop, plane):
         "that for a row of a SWAP, which is read across and along. Every array was compared with",
         "numpy, and the memory and the number of cycles with the model.",
         "",
-        f"Of the crop, {crop['bus_limit_cycles']} cycles would be enough if its pixels of three"
-        f" bytes did not move as {crop['element_cells']}.",
+        f"A pixel of the crop moves as {crop['element_cells']} bytes; three alone would have",
+        f"{crop['bus_limit_cycles']} cycles for their limit.",
     ]
     return "\n".join(lines) + "\n"
