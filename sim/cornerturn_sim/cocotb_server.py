@@ -45,8 +45,10 @@ class CocotbPins:
     async def settle(self):
         await RisingEdge(self._dut.clk)
 
-    def get(self, name):
+    def get(self, name, first=0, width=None):
         value = self._handle(name).value
+        if width is not None:
+            value = value[first + width - 1 : first]
         try:
             return int(value)
         except ValueError:

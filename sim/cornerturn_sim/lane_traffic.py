@@ -27,11 +27,12 @@ class LaneTraffic:
         for number, access in enumerate(accesses):
             self._queues.setdefault((access.data is not None, access.lane), []).append(number)
         self._reading = []  # (cycle of the data, number of the access)
+        self._offering = False
 
     @property
     def idle(self):
-        """Nothing is left to offer or to wait for."""
-        return not self._queues and not self._reading
+        """Nothing is offered, left to offer or to wait for."""
+        return not self._queues and not self._reading and not self._offering
 
     def answers(self):
         """One :class:`Answer` an access, in their order."""
@@ -55,6 +56,7 @@ class LaneTraffic:
             if writes:
                 vectors["write_mask"] |= access.mask << (lane * config.beat_cells)
                 vectors["write_data"] |= access.data << (lane * config.beat_width)
+        self._offering = bool(vectors["read_valid"] | vectors["write_valid"])
         for name, value in vectors.items():
             self._pins.set(f"lane_{name}", value)
 
@@ -77,11 +79,9 @@ class LaneTraffic:
 
     def _collect(self, cycle):
         due = [number for at, number in self._reading if at == cycle]
-        if not due:
-            return
-        data = self._pins.get("lane_read_data")
         width = self._config.beat_width
         for number in due:
-            word = data >> (self._accesses[number].lane * width) & ((1 << width) - 1)
+            first = self._accesses[number].lane * width
+            word = self._pins.get("lane_read_data", first, width)
             self._answers[number] = Answer(cycle - READ_LATENCY, word)
         self._reading = [entry for entry in self._reading if entry[0] != cycle]

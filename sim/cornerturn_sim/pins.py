@@ -33,8 +33,8 @@ class Pins(Protocol):
     async def settle(self) -> None:
         """Let the inputs take effect, up to just before the clock edge."""
 
-    def get(self, name: str) -> int:
-        """An output's value just before the clock edge."""
+    def get(self, name: str, first: int = 0, width: int | None = None) -> int:
+        """An output's value just before the clock edge, or that of some of its bits."""
 
     async def step(self) -> None:
         """Pass the clock edge."""

@@ -30,8 +30,9 @@ class PysimPins:
     async def settle(self):
         """Nothing to do: this simulator settles after every `set`."""
 
-    def get(self, name):
-        return self._context.get(self._ports[name])
+    def get(self, name, first=0, width=None):
+        value = self._context.get(self._ports[name])
+        return value if width is None else value >> first & ((1 << width) - 1)
 
     async def step(self):
         self.cycle += 1

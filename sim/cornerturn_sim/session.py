@@ -28,6 +28,9 @@ INPUTS = (
 )  # fmt: skip
 """Every input but the clock and the reset."""
 
+PULSE_CYCLES = 4
+"""Cycles after a pulse in which the engine's outputs may not yet show it."""
+
 WORD = (1 << 32) - 1
 
 
@@ -149,7 +152,7 @@ class Run:
         self._status = 0
         self._completions = []
         self._taking = False
-        self._pulse = None
+        self._quiet = 0  # cycle from which the last pulse has had its effect
         self._flushing = False  # a soft reset is under way, what it drops will not complete
         self._clearing = session.stopped
         session.pending.extend(job.commands)
@@ -167,7 +170,7 @@ class Run:
             and self._before is not None
             and self._traffic.idle
             and not self._pulses
-            and self._pulse is None
+            and self.cycle >= self._quiet
             and not self._clearing
             and not self._flushing
         )
@@ -186,10 +189,12 @@ class Run:
         self._taking = self._chance(job.take)
         pins.set("cmd__valid", int(session.offered))
         pins.set("rsp__ready", int(self._taking))
-        self._pulse = self._pulses.pop(self.cycle, None)
-        self._flushing = self._flushing or self._pulse == "soft_reset"
+        pulse = self._pulses.pop(self.cycle, None)
+        if pulse is not None:
+            self._quiet = self.cycle + PULSE_CYCLES
+            self._flushing = self._flushing or pulse == "soft_reset"
         for name in PULSES:
-            pins.set(name, int(name == self._pulse or (name == "clear" and self._clearing)))
+            pins.set(name, int(name == pulse or (name == "clear" and self._clearing)))
         self._traffic.drive(self.cycle)
 
     def observe(self):
@@ -232,7 +237,7 @@ class Run:
         session, irq = self._session, self._pins.get("irq")
         self._status = self._pins.get("status")
         drained = drained and not self._status & 1 and not self._clearing
-        if self._flushing and drained and not irq and self._pulse is None:
+        if self._flushing and drained and not irq and self.cycle >= self._quiet:
             # The reset is done: what was dropped has no completion, and the counters are zero.
             self._flushing, self._before, session.outstanding = False, 0, 0
         session.stopped = bool(irq) and drained
@@ -242,7 +247,7 @@ class Run:
             and not irq
             and not session.pending
             and not session.outstanding
-            and self._pulse is None
+            and self.cycle >= self._quiet
             and not self._pulses
             and self._traffic.idle
         )
