@@ -1,0 +1,384 @@
+"""Completions in order, stops, and the three pulses that control the engine."""
+
+import random
+
+import pytest
+from cornerturn.config import PRESETS, Config
+from cornerturn.fields import Status
+from cornerturn.tiu.completions import Completions
+from unit.bench import plain, ports, simulate
+
+CONFIG = PRESETS["tiny"]
+OUTPUTS = ("hold", "drained", "room", "aborting", "flush", "stopped", "idle", "i_code__ready")
+
+
+class Bench:
+    """Drives one cycle after the other, and takes down what happens."""
+
+    def __init__(self, config=CONFIG):
+        self.block = Completions(config)
+        self.ports = ports(self.block)
+        self.taken = []  # (index, status)
+        self.cycle = 0
+
+    async def step(self, ctx, *names, code=None, take=True):
+        """One cycle in which the named inputs are high; returns its outputs."""
+        block = self.block
+        for name in ("issued", "halt_issued", "done", "clear", "abort", "soft_reset"):
+            ctx.set(self.ports[name], name in names)
+        ctx.set(block.i_code.valid, code is not None)
+        ctx.set(block.i_code.payload, code or 0)
+        ctx.set(block.o_rsp.ready, take)
+        outputs = {name: ctx.get(self.ports[name]) for name in OUTPUTS}
+        outputs["status"] = plain(ctx.get(block.status))
+        outputs["offered"] = None
+        if ctx.get(block.o_rsp.valid):
+            payload = plain(ctx.get(block.o_rsp.payload))
+            outputs["offered"] = (payload["index"], Status(payload["status"]))
+            if take:
+                self.taken.append(outputs["offered"])
+        await ctx.tick()
+        self.cycle += 1
+        return outputs
+
+    async def steps(self, ctx, cycles, **options):
+        """Cycles in which nothing happens; returns the outputs of the last."""
+        for _ in range(cycles):
+            outputs = await self.step(ctx, **options)
+        return outputs
+
+
+def check(play, config=CONFIG):
+    """Run `play(bench, ctx)`; returns the bench."""
+    bench = Bench(config)
+
+    async def drive(ctx, reset):
+        await play(bench, ctx)
+
+    simulate(bench.block, drive)
+    return bench
+
+
+def test_latencies_of_one_instruction():
+    """Offered a cycle after its marker is back; drained a cycle later."""
+
+    async def play(bench, ctx):
+        await bench.steps(ctx, 3)
+        await bench.step(ctx, "issued")
+        outputs = await bench.steps(ctx, 5)
+        assert not outputs["drained"]
+        assert not outputs["idle"]
+        outputs = await bench.step(ctx, "done")
+        assert outputs["offered"] is None
+        outputs = await bench.step(ctx, take=False)
+        assert outputs["offered"] == (0, Status.OK)
+        assert not outputs["drained"]
+        outputs = await bench.step(ctx, take=False)
+        assert outputs["drained"]
+        assert not outputs["idle"]  # it is still to be taken
+        assert outputs["offered"] == (0, Status.OK)
+        await bench.step(ctx)
+        outputs = await bench.step(ctx)
+        assert outputs["offered"] is None
+        assert outputs["idle"]
+
+    check(play)
+
+
+LARGE = Config(lanes=100, cells=16, beat_cells=4)  # many instructions between issue and completion
+
+
+@pytest.mark.parametrize("config", [CONFIG, LARGE], ids=["tiny", "large"])
+@pytest.mark.parametrize("take", [1, 0.3, 0.04], ids=["free", "slow", "stalled"])
+def test_every_instruction_is_answered_once_and_in_order(config, take):
+    """Whatever the pace at which completions are taken; `room` stops the issue in time."""
+    rng = random.Random(46)
+    waiting = []  # cycles in which the markers of the issued ones come back
+    total, most = 0, 0
+
+    async def play(bench, ctx):
+        nonlocal total, most
+        age = 0
+        room = drained = 0
+        while bench.cycle < 1500:
+            names = []
+            if age >= config.check_interval and room and rng.random() < 0.3:
+                age = 0
+                names.append("issued")
+                soonest = max([bench.cycle + config.completion_delay - 1, *waiting])
+                waiting.append(soonest + rng.choice([0, 0, rng.randrange(20)]) + bool(waiting))
+            if waiting and waiting[0] == bench.cycle:
+                names.append("done")
+                waiting.pop(0)
+            outstanding = len(waiting) - ("issued" in names)
+            outputs = await bench.step(ctx, *names, take=rng.random() < take)
+            # As of the cycle before.
+            assert outputs["drained"] == drained or bench.cycle == 1
+            drained = outstanding + ("done" in names) == 0
+            room = outputs["room"]
+            total += "issued" in names
+            most = max(most, total - len(bench.taken))
+            assert outputs["idle"] == (
+                outstanding + ("done" in names) == 0 and outputs["offered"] is None
+            )
+            age += 1
+        while waiting:
+            names = ["done"] * (waiting[0] <= bench.cycle)
+            waiting[: len(names)] = []
+            await bench.step(ctx, *names)
+        await bench.steps(ctx, config.outstanding + 4)
+
+    bench = check(play, config)
+    assert bench.taken == [(index, Status.OK) for index in range(total)]
+    assert total > 10
+    if take < 0.1:
+        assert most > config.outstanding  # `room` was the limit
+
+
+def test_room_is_for_what_can_be_outstanding():
+    """At the fastest pace, with completions always taken, it never runs out."""
+    config = LARGE
+
+    async def play(bench, ctx):
+        for cycle in range(40 * config.check_interval):
+            names = ["issued"] * (cycle % config.check_interval == 1)
+            back = cycle - (config.completion_delay - 1)
+            names += ["done"] * (back > 0 and back % config.check_interval == 1)
+            outputs = await bench.step(ctx, *names)
+            assert outputs["room"] or cycle == 0
+
+    check(play, config)
+
+
+def test_halt_stops_when_it_has_completed():
+    """Nothing issues from its own issue on; a clear counts once its completion is taken."""
+
+    async def play(bench, ctx):
+        await bench.step(ctx, "issued")
+        outputs = await bench.step(ctx, "issued", "halt_issued")
+        assert not outputs["hold"]
+        for _ in range(10):
+            outputs = await bench.step(ctx, code=Status.RANGE)
+            assert outputs["hold"]
+            assert not outputs["stopped"]
+            assert not outputs["i_code__ready"]
+        await bench.step(ctx, "done")
+        await bench.step(ctx, "done", take=False)
+        await bench.step(ctx, take=False)
+        outputs = await bench.step(ctx, "clear", take=False)
+        assert outputs["stopped"]
+        assert outputs["status"]["halted"]
+        outputs = await bench.steps(ctx, 5, take=False)
+        assert outputs["stopped"]  # the completion is still there
+        await bench.steps(ctx, 2)
+        outputs = await bench.step(ctx)
+        outputs = await bench.step(ctx)
+        assert not outputs["stopped"]
+        assert not outputs["hold"]
+        assert not outputs["status"]["halted"]
+
+    assert check(play).taken == [(0, Status.OK), (1, Status.OK)]
+
+
+def test_a_rejection_waits_for_all_before_it_and_stops():
+    """It has its own index, and the status shows it; nothing issues until software clears."""
+
+    async def play(bench, ctx):
+        await bench.step(ctx, "issued")
+        for _ in range(5):
+            assert not (await bench.step(ctx, code=Status.ALIGN))["i_code__ready"]
+        await bench.step(ctx, "done", code=Status.ALIGN, take=False)
+        outputs = await bench.step(ctx, code=Status.ALIGN, take=False)
+        assert outputs["i_code__ready"]
+        # One stop at a time.
+        for _ in range(5):
+            outputs = await bench.step(ctx, code=Status.RANGE, take=False)
+            assert outputs["stopped"]
+            assert outputs["hold"]
+            assert not outputs["i_code__ready"]
+            assert outputs["offered"] == (0, Status.OK)
+        state = outputs["status"]
+        assert (state["rejected"], state["code"], state["index"]) == (1, Status.ALIGN, 1)
+        await bench.step(ctx, "clear", code=Status.RANGE)
+        outputs = await bench.step(ctx, code=Status.RANGE)
+        assert outputs["offered"] == (1, Status.ALIGN)
+        while not outputs["i_code__ready"]:
+            outputs = await bench.step(ctx, code=Status.RANGE)
+        outputs = await bench.steps(ctx, 4)
+        state = outputs["status"]
+        assert outputs["stopped"]
+        assert (state["rejected"], state["code"], state["index"]) == (1, Status.RANGE, 2)
+        await bench.step(ctx, "clear")
+        outputs = await bench.steps(ctx, 3)
+        assert not outputs["stopped"]
+        # What the last rejection was can still be read.
+        assert outputs["status"]["code"] == Status.RANGE
+        assert outputs["status"]["index"] == 2
+
+    expected = [(0, Status.OK), (1, Status.ALIGN), (2, Status.RANGE)]
+    assert check(play).taken == expected
+
+
+def test_abort():
+    """What has completed is OK, taken or not; the others are aborted; then the engine stands."""
+
+    async def play(bench, ctx):
+        for _ in range(3):
+            await bench.step(ctx, "issued")
+        await bench.step(ctx, "done", take=False)
+        outputs = await bench.step(ctx, "abort", "done", take=False)
+        assert not outputs["aborting"]
+        outputs = await bench.steps(ctx, 6, take=False, code=Status.MODE)
+        assert outputs["aborting"]
+        assert outputs["hold"]
+        assert not outputs["stopped"]
+        assert not outputs["i_code__ready"]
+        await bench.step(ctx, "done", take=False)
+        await bench.step(ctx, take=False)
+        outputs = await bench.step(ctx, take=False)
+        assert outputs["stopped"]
+        assert not outputs["aborting"]
+        assert outputs["status"]["aborted"]
+        outputs = await bench.step(ctx, "abort", take=False)  # it stands already
+        await bench.step(ctx, "clear")
+        outputs = await bench.steps(ctx, 5)
+        assert not outputs["stopped"]
+        assert not outputs["hold"]
+        assert not outputs["flush"]
+        await bench.step(ctx, "issued")
+        await bench.step(ctx, "done")
+        await bench.steps(ctx, 3)
+
+    expected = [(0, Status.OK), (1, Status.OK), (2, Status.ABORTED), (3, Status.OK)]
+    assert check(play).taken == expected
+
+
+def test_abort_of_an_idle_engine():
+    """There is nothing to abort; it stands all the same, two cycles later."""
+
+    async def play(bench, ctx):
+        await bench.steps(ctx, 3)
+        await bench.step(ctx, "abort")
+        assert not (await bench.step(ctx))["stopped"]
+        assert (await bench.step(ctx))["stopped"]
+        await bench.step(ctx, "clear")
+        await bench.step(ctx)
+        assert not (await bench.step(ctx))["stopped"]
+
+    assert check(play).taken == []
+
+
+def test_abort_of_a_halt():
+    """A HALT that is still outstanding is aborted like any other."""
+
+    async def play(bench, ctx):
+        await bench.step(ctx, "issued", "halt_issued")
+        await bench.step(ctx, "abort")
+        await bench.step(ctx)
+        await bench.step(ctx, "done")
+        outputs = await bench.steps(ctx, 3)
+        assert outputs["status"]["aborted"]
+        assert not outputs["status"]["halted"]
+        await bench.step(ctx, "clear")
+        assert not (await bench.steps(ctx, 3))["hold"]
+
+    assert check(play).taken == [(0, Status.ABORTED)]
+
+
+@pytest.mark.parametrize("stop", ["none", "halt", "rejection", "abort"])
+def test_soft_reset(stop):
+    """As an abort, then a flush of one cycle; the index is zero, and the engine runs."""
+
+    async def play(bench, ctx):
+        await bench.step(ctx, "issued")
+        await bench.step(ctx, "done")
+        await bench.steps(ctx, 3)
+        if stop == "halt":
+            await bench.step(ctx, "issued", "halt_issued")
+            await bench.step(ctx, "done")
+        elif stop == "rejection":
+            await bench.step(ctx, code=Status.COUNT)
+        elif stop == "abort":
+            await bench.step(ctx, "abort")
+        outputs = await bench.steps(ctx, 4)
+        assert outputs["stopped"] == (stop != "none")
+        if stop == "none":
+            await bench.step(ctx, "issued")
+        await bench.step(ctx, "soft_reset", take=False)
+        if stop == "none":
+            outputs = await bench.steps(ctx, 4, take=False)
+            assert outputs["aborting"]
+            assert outputs["hold"]
+            await bench.step(ctx, "done", take=False)
+            for _ in range(4):  # not before its completion is taken
+                assert not (await bench.step(ctx, take=False))["flush"]
+            await bench.step(ctx)
+        assert (await bench.step(ctx))["flush"]
+        for _ in range(4):
+            outputs = await bench.step(ctx)
+            assert not outputs["flush"]
+            assert not outputs["stopped"]
+            assert not outputs["hold"]
+            assert not any(outputs["status"].values())
+        await bench.step(ctx, "issued")
+        await bench.step(ctx, "done")
+        await bench.steps(ctx, 3)
+
+    taken = {
+        "none": [(1, Status.ABORTED)],
+        "halt": [(1, Status.OK)],
+        "rejection": [(1, Status.COUNT)],
+        "abort": [],
+    }[stop]
+    assert check(play).taken == [(0, Status.OK), *taken, (0, Status.OK)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_anything_at_any_time(seed):
+    """Issues, HALTs, rejections, aborts and clears at random: no answer is lost or wrong."""
+    rng = random.Random(seed)
+    expected, waiting = [], []
+
+    async def play(bench, ctx):
+        aborting = False  # an abort is going on
+        age, code = 0, None
+        state = await bench.step(ctx) | {"names": [], "code": None}
+        ending = 0
+        while ending < 60:
+            names = []
+            busy = bench.cycle < 3000
+            ending += not busy
+            # The sequencer sees `hold` and `room` of this cycle: here they are registers, so the
+            # ones of the cycle before and what changes them are enough.
+            held = state["hold"] or "abort" in state["names"] or "halt_issued" in state["names"]
+            held = held or (state["code"] and state["i_code__ready"])
+            if busy and age >= CONFIG.check_interval and not held and state["room"]:
+                kind = rng.choice(["issued"] * 6 + ["rejection", "halt"])
+                if kind == "rejection" and code is None:
+                    code = rng.choice([Status.RANGE, Status.MODE])
+                elif kind != "rejection" and code is None:
+                    names += ["issued"] + ["halt_issued"] * (kind == "halt")
+                    back = max([bench.cycle + CONFIG.completion_delay - 1, *waiting])
+                    waiting.append(back + bool(waiting))
+                    age = 0
+            if waiting and waiting[0] == bench.cycle:
+                waiting.pop(0)
+                names.append("done")
+                expected.append(Status.ABORTED if aborting else Status.OK)
+            if busy and rng.random() < 0.01:
+                names.append("abort")
+            if state["stopped"] and (rng.random() < 0.05 or not busy):
+                names.append("clear")
+            state = await bench.step(ctx, *names, code=code, take=rng.random() < 0.2 or not busy)
+            state |= {"names": names, "code": code}
+            if code is not None and state["i_code__ready"]:
+                expected.append(code)
+                code = None
+            aborting = (aborting and state["aborting"]) or (
+                "abort" in names and not state["stopped"]
+            )
+            age += 1
+
+    bench = check(play)
+    assert bench.taken == list(enumerate(expected))
+    assert {Status.OK, Status.ABORTED} < {status for _, status in bench.taken}

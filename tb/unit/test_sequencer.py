@@ -1,0 +1,552 @@
+"""The sequencer: rows into slots, exactly those of the specification, when it says they issue."""
+
+import random
+from collections import Counter
+
+import pytest
+from amaranth import Value
+from cornerturn import isa
+from cornerturn.config import Config
+from cornerturn.tiu.sequencer import Sequencer
+from unit.bench import CONFIGS, draw, each_config, plain, poke, simulate
+
+STALLS = ("stall_completion", "stall_fence", "stall_hazard", "stall_port")
+EVENTS = ("row", "block", "read", "write", "issued", "halt_issued", *STALLS)
+
+HELD = Config(lanes=24, lanes_per_hop=24, cells=64, beat_cells=2)
+"""Rows of M elements are longer than the chain protects."""
+
+
+# --- what is expected ----------------------------------------------------------------------------
+
+
+class Tile:
+    """A tile's rows, by the words of the specification; each has its own addresses."""
+
+    def __init__(self, rng, config, *, rows=1, serial=False, **modes):
+        self.config = config
+        self.serial = serial
+        self.code = rng.randrange(config.element_codes)
+        g = self.g = 1 << self.code
+        self.along = {side: modes.get(side, rng.getrandbits(1)) for side in ("in", "out")}
+        n = rng.choice([1, config.lanes, rng.randint(1, config.lanes)])
+        if all(self.along.values()) and not serial:
+            n = rng.randint(1, config.cells // g)
+        self.n = min(n, config.cells // g)
+        most = (config.lanes - 1) // max(1, self.n - 1)
+        self.step = {
+            side: rng.randint(1, max(1, min(most, config.lanes - 1))) for side in self.along
+        }
+        self.starts = [{side: self._start(rng, side) for side in self.along} for _ in range(rows)]
+
+    def _start(self, rng, side):
+        config = self.config
+        if self.along[side]:
+            cell = rng.randrange(0, config.cells - self.n * self.g + 1, self.g)
+            return {"lane": rng.randrange(config.lanes), "cell": cell}
+        room = config.lanes - 1 - (self.n - 1) * self.step[side]
+        return {
+            "lane": rng.randint(0, room), "cell": rng.randrange(0, config.cells, self.g)
+        }  # fmt: skip
+
+    def _offsets(self, start):
+        word = self.config.beat_cells
+        return [start[side]["cell"] % word * self.along[side] for side in ("in", "out")]
+
+    def beats(self, start):
+        """Beats read and written of the row at `start`."""
+        word, cells = self.config.beat_cells, self.n * self.g
+        return [-(-(offset + cells) // word) for offset in self._offsets(start)]
+
+    def part(self, start, side, beat):
+        """Where a beat of an across side is: lanes and places, word, offset of the element."""
+        word = self.config.beat_cells
+        elements = range(beat * word // self.g, min((beat + 1) * word // self.g, self.n))
+        lane, cell = start[side]["lane"], start[side]["cell"]
+        places = [(lane + k * self.step[side], k * self.g % word) for k in elements]
+        return places, cell // word, cell % word
+
+    def held(self, start):
+        """Whether the writes of this row are held back."""
+        return self.serial and self.beats(start)[0] > self.config.protected_beats
+
+    def slots(self, start):
+        """(read, write) of each slot of the row at `start`; None for neither."""
+        config, word = self.config, self.config.beat_cells
+        reads, writes = self.beats(start)
+        source, destination = self._offsets(start)
+        delay = config.hold_beats if self.held(start) else 0
+        for slot in range(max(reads, writes) + delay):
+            read = write = None
+            b = slot - delay
+            if slot < reads:
+                lane, cell = start["in"]["lane"], start["in"]["cell"]
+                if self.along["in"]:
+                    read = ("along", lane, cell // word + slot)
+                else:
+                    read = ("across", *self.part(start, "in", slot))
+            if 0 <= b < writes:
+                lane, cell = start["out"]["lane"], start["out"]["cell"]
+                if self.along["out"]:
+                    first = destination if b == 0 else 0
+                    last = (destination + self.n * self.g - 1) % word
+                    final = last if b == writes - 1 else word - 1
+                    write = ("along", lane, cell // word + b, first, final)
+                else:
+                    write = ("across", *self.part(start, "out", b))
+                turn = {"rotate": (destination - source) % word, "late": destination < source}
+                write = (write, turn | {"held": bool(delay), "swap_across": 0})
+            yield read, write
+
+    def rows(self):
+        """What the row generator sends, and the slots of each row."""
+        for index, start in enumerate(self.starts):
+            reads, writes = self.beats(start)
+            job = {
+                "serial": self.serial, "in_along": self.along["in"], "out_along": self.along["out"],
+                "in_step_m1": self.step["in"] - 1, "out_step_m1": self.step["out"] - 1,
+                "code": self.code, "cells": self.n * self.g,
+            }  # fmt: skip
+            row = {"first": index == 0, "last": index == len(self.starts) - 1, "job": job}
+            yield row | start | {"read_beats": reads, "write_beats": writes}, self.slots(start)
+
+
+class Swap:
+    """A SWAP of at least two elements."""
+
+    serial = False
+
+    def __init__(self, rng, config, n=None, code=None):
+        self.config = config
+        self.code = rng.randrange(config.element_codes) if code is None else code
+        g = self.g = 1 << self.code
+        self.n = n or rng.randint(2, config.lanes)
+        self.lane = rng.randint(0, config.lanes - self.n)
+        self.cell = rng.randrange(0, config.cells - self.n * g + 1, g)
+
+    def slots(self, i):
+        """(read, write) of each slot of row i."""
+        word, g, n = self.config.beat_cells, self.g, self.n
+        along_cell = self.cell + (i + 1) * g
+        across_word, offset = divmod(self.cell + i * g, word)
+        o = along_cell % word
+        for b in range(-(-(o + (n - 1 - i) * g) // word)):
+            inside = [
+                j for j in range(i + 1, n) if b * word <= o + (j - i - 1) * g < (b + 1) * word
+            ]
+            places = [(self.lane + j, (o + (j - i - 1) * g) % word) for j in inside]
+            across = ("across", places, across_word, offset)
+            first, final = places[0][1], places[-1][1] + g - 1
+            along = ("along", self.lane + i, along_cell // word + b)
+            still = {"rotate": 0, "late": 0, "held": 0}
+            yield across, ((*along, first, final), still | {"swap_across": 0})
+            yield along, (across, still | {"swap_across": 1})
+
+    def rows(self):
+        """What the row generator sends, and the slots of each row."""
+        word = self.config.beat_cells
+        for i in range(self.n - 1):
+            cells = (self.n - 1 - i) * self.g
+            start = {"lane": self.lane + i + 1, "cell": self.cell + i * self.g}
+            target = {"lane": self.lane + i, "cell": self.cell + (i + 1) * self.g}
+            job = {"swap": 1, "out_along": 1, "code": self.code, "cells": cells}
+            yield {
+                "first": i == 0, "last": i == self.n - 2, "job": job, "in": start, "out": target,
+                "read_beats": -(-cells // word),
+                "write_beats": -(-(target["cell"] % word + cells) // word),
+            }, self.slots(i)  # fmt: skip
+
+
+class Empty:
+    """An instruction without rows."""
+
+    serial = False
+
+    def __init__(self, rng, config, *, fence=0, halt=0):
+        # The addresses and beats of a row that is not there can be anything.
+        self.row = draw(rng, isa.row(config), first=1, last=1)
+        self.row["job"] |= {"empty": 1, "swap": 0, "serial": 0, "fence": fence, "halt": halt}
+
+    def rows(self):
+        """One row that touches nothing."""
+        yield self.row, [(None, None)]
+
+
+def collide(config, read, across_write):
+    """Whether a read touches a word that an across write of a SWAP writes."""
+    lanes = {read[1]} if read[0] == "along" else {lane for lane, _ in read[1]}
+    return read[2] == across_write[2] and lanes & {lane for lane, _ in across_write[1]}
+
+
+def schedule(config, instructions, cycle):
+    """{cycle: (read, write, marks)} if rows are always there and nothing else holds them.
+
+    `cycle` is that of the first slot. Returns the number of stalled cycles by cause, too.
+    """
+    slots, stalls = {}, Counter()
+    # Also of the SWAP before: in the engine the interlock keeps the two apart, here nothing does.
+    swap_writes = {}
+    for instruction in instructions:
+        free = cycle  # of hazards within the instruction
+        for row, parts in instruction.rows():
+            if free > cycle:
+                stalls["stall_hazard"] += free - cycle
+                cycle = free
+            parts = list(parts)
+            last_write = max([k for k, part in enumerate(parts) if part[1]], default=0)
+            for k, (read, write) in enumerate(parts):
+                blocker = isinstance(instruction, Swap)
+                while blocker:
+                    blocker = swap_writes.get(cycle + 1 - config.write_delay)
+                    blocker = blocker and collide(config, read, blocker)
+                    if blocker:
+                        stalls["stall_port"] += 1
+                        cycle += 1
+                marks = {
+                    "last": row["last"] and k == last_write,
+                    "row_end": instruction.serial and not row["last"] and k == last_write,
+                    "begins": k == 0, "first": row["first"],
+                    "empty": row["job"].get("empty", 0), "halt": row["job"].get("halt", 0),
+                }  # fmt: skip
+                slots[cycle] = (read, write, marks)
+                if write and write[1]["swap_across"]:
+                    swap_writes[cycle] = write[0]
+                if k == last_write and instruction.serial:
+                    free = cycle + config.write_delay + config.raw_gap
+                cycle += 1
+    return slots, stalls
+
+
+# --- what is seen --------------------------------------------------------------------------------
+
+
+def seen_places(op, first, last):
+    """Lanes and places of an across micro-op."""
+    elements = range(first, last + 1, 1 << op["code"])
+    return [(op["skip"] + k * (op["step_m1"] + 1), place) for k, place in enumerate(elements)]
+
+
+def seen_read(op):
+    """A read micro-op in the words of `Tile.slots`."""
+    if not op["valid"]:
+        return None
+    if op["along"]:
+        assert op["position"] == op["last_position"]  # it ends at its first hit
+        return "along", op["skip"], op["word"]
+    places = seen_places(op, op["position"], op["last_position"])
+    return "across", places, op["word"], op["offset"]
+
+
+def seen_write(slot):
+    """A slot's write half in the words of `Tile.slots`."""
+    if not slot["valid"]:
+        return None
+    if slot["along"]:
+        write = ("along", slot["skip"], slot["word"], slot["first"], slot["final"])
+    else:
+        places = seen_places(slot, slot["first"], slot["final"])
+        write = ("across", places, slot["word"], slot["offset"])
+    return write, {name: slot[name] for name in ("rotate", "late", "held", "swap_across")}
+
+
+class Bench:
+    """A sequencer, with the aligner's delays around it."""
+
+    def __init__(self, config, **idle):
+        self.config = config
+        self.block = Sequencer(config)
+        self.idle = {"drained": 1, "room": 1} | idle
+        self.log = []  # of each cycle: read (a cycle later), slot, events
+
+    async def cycle(self, ctx, row=None, **inputs):
+        """One cycle with a row offered or none; returns whether the row was taken."""
+        block, config, log = self.block, self.config, self.log
+        ctx.set(block.i_row.valid, row is not None)
+        if row is not None:
+            poke(ctx, block.i_row.payload, row)
+        controls = ("hold", "blocked", "drained", "room", "abort", "flush")
+        for name in controls:
+            ctx.set(getattr(block, name), inputs.get(name, self.idle.get(name, 0)))
+        for port, delay in (
+            (block.early, config.write_delay - 1),
+            (block.launched, config.write_delay),
+        ):
+            poke(ctx, port, log[-delay]["raw"] if len(log) >= delay else 0)
+        early = plain(ctx.get(block.early))
+        lanes = (early["final"] - early["first"]) >> early["code"]
+        high = (early["skip"] + lanes) % (1 << config.lane_bits)
+        ctx.set(block.early_lane_high, high)
+        slot = plain(ctx.get(block.o_slot))
+        log.append(
+            {"raw": ctx.get(Value.cast(block.o_slot)), "slot": slot, "kill": ctx.get(block.kill)}
+        )
+        log[-1] |= {name: ctx.get(getattr(block, name)) for name in EVENTS}
+        if len(log) > 1:
+            log[-2]["o_read"] = seen_read(plain(ctx.get(block.o_read)))
+        taken = row is not None and ctx.get(block.i_row.ready)
+        await ctx.tick()
+        return taken
+
+    async def play(self, ctx, rows, *, offer=lambda: True, tail=3, **inputs):
+        """Offer rows, and wait until the last is surely over."""
+        for row in rows:
+            taken = False
+            while not taken:
+                taken = await self.cycle(ctx, row if offer() else None, **inputs)
+        for _ in range(tail):
+            await self.cycle(ctx, **inputs)
+
+    def slots(self):
+        """What issued, by cycle: (read, write, last, row_end)."""
+        found = {}
+        for cycle, entry in enumerate(self.log[:-1]):
+            slot = entry["slot"]
+            write = seen_write(slot)
+            marks = (slot["last"], slot["row_end"])
+            if write or entry["o_read"] or any(marks):
+                found[cycle] = (entry["o_read"], write, *marks)
+        return found
+
+    def total(self, name):
+        """How often an event happened."""
+        return sum(entry[name] for entry in self.log)
+
+
+def longest(config, instructions):
+    """Cycles in which everything is surely over."""
+    slots, _ = schedule(config, instructions, 0)
+    return max(slots) + 2 * config.write_delay
+
+
+def compare(bench, instructions, expected, stalls):
+    """Everything that was seen against everything that is expected."""
+    found = bench.slots()
+    # A slot that neither reads nor writes nor marks cannot be seen.
+    visible = {
+        cycle: (read, write, marks["last"], marks["row_end"])
+        for cycle, (read, write, marks) in expected.items()
+        if read or write or marks["last"] or marks["row_end"]
+    }
+    assert found == visible
+    for cycle, entry in enumerate(bench.log):
+        read, write, marks = expected.get(cycle, (None, None, {}))
+        begins = marks.get("begins", 0) and not marks["empty"]
+        wanted = {
+            "row": begins,
+            "block": begins and marks["first"],
+            "read": read is not None,
+            "write": write is not None,
+            "issued": marks.get("begins", 0) and marks["first"],
+            "halt_issued": marks.get("halt", 0),
+        }
+        assert {name: entry[name] for name in wanted} == wanted, cycle
+    assert {name: bench.total(name) for name in STALLS} == {n: stalls[n] for n in STALLS}
+
+
+def run(config, instructions):
+    """Play instructions without any outer cause to wait; compare every slot and its cycle."""
+    bench = Bench(config)
+    rows = [row for instruction in instructions for row, _ in instruction.rows()]
+    expected, stalls = schedule(config, instructions, 1)
+
+    async def drive(ctx, reset):
+        await bench.play(ctx, rows, tail=longest(config, instructions[-1:]) + 3)
+
+    simulate(bench.block, drive)
+    compare(bench, instructions, expected, stalls)
+    return stalls
+
+
+@each_config
+def test_slots_of_tiles(config):
+    """The first slot a cycle after the row was taken, then one a cycle: no gap between rows."""
+    rng = random.Random(37)
+    kinds = [lambda: Tile(rng, config, rows=rng.randint(1, 4))] * 6
+    kinds += [lambda: Empty(rng, config), lambda: Empty(rng, config, fence=1, halt=1)]
+    run(config, [rng.choice(kinds)() for _ in range(30)])
+
+
+@each_config
+def test_slots_of_swaps(config):
+    """Every size, first lane and cell at random; a read waits while it would meet a write."""
+    rng = random.Random(38)
+    swaps = [Swap(rng, config) for _ in range(5)] + [Tile(rng, config)]
+    swaps += [Swap(rng, config, n) for n in range(2, config.lanes + 1)]
+    run(config, swaps)
+
+
+def test_a_swap_waits_for_its_own_writes():
+    """Long enough to meet them: the cycles it waits are those of the specification."""
+    config = Config(lanes=14, lanes_per_hop=14, cells=64, beat_cells=4)
+    rng = random.Random(39)
+    stalls = run(config, [Swap(rng, config, n, code) for n in range(6, 15) for code in (0, 1)])
+    assert stalls["stall_port"] > 10
+
+
+@each_config
+def test_serial_rows_wait_for_the_row_before(config):
+    """D cycles after the last write of the row before has launched, and not a cycle more."""
+    rng = random.Random(40)
+    tiles = [Tile(rng, config, rows=3, serial=True) for _ in range(4)]
+    tiles.insert(1, Tile(rng, config, rows=2))
+    stalls = run(config, tiles)
+    assert stalls["stall_hazard"] > config.write_delay
+
+
+def test_held_rows():
+    """The writes of a serial row longer than the chain protects are held back by K slots."""
+    assert HELD.hold_beats > 0
+    rng = random.Random(41)
+    tiles = [Tile(rng, HELD, rows=2, serial=True) for _ in range(10)]
+    held = [tile.held(start) for tile in tiles for start in tile.starts]
+    assert {True, False} == set(held)
+    run(HELD, tiles)
+
+
+@each_config
+def test_rows_that_come_late(config):
+    """Pauses before rows change nothing but the time."""
+    rng = random.Random(42)
+    kinds = [
+        lambda: Tile(rng, config, rows=3),
+        lambda: Tile(rng, config),
+        lambda: Swap(rng, config),
+    ]
+    instructions = [rng.choice(kinds)() for _ in range(12)]
+    bench = Bench(config)
+    rows = [row for instruction in instructions for row, _ in instruction.rows()]
+
+    async def drive(ctx, reset):
+        tail = longest(config, instructions[-1:]) + 3
+        await bench.play(ctx, rows, offer=lambda: rng.random() < 0.4, tail=tail)
+
+    simulate(bench.block, drive)
+    expected, _ = schedule(config, instructions, 1)
+    wanted = [(r, w, m["last"], m["row_end"]) for r, w, m in expected.values()]
+    assert list(bench.slots().values()) == [entry for entry in wanted if any(entry)]
+    assert bench.total("row") == len(rows)
+
+
+@pytest.mark.parametrize("kind", ["tile", "fence", "empty", "halt"])
+def test_what_holds_an_instruction(kind):
+    """One cause a cycle, in the order completion, fence, hazard; none while the engine stands."""
+    config = CONFIGS["tiny"]
+    rng = random.Random(43)
+    bench = Bench(config)
+    names = ("hold", "blocked", "drained", "room")
+
+    async def drive(ctx, reset):
+        for _ in range(60):
+            make = {
+                "tile": lambda: Tile(rng, config, rows=2),
+                "fence": lambda: Empty(rng, config, fence=1),
+                "empty": lambda: Empty(rng, config),
+                "halt": lambda: Empty(rng, config, fence=1, halt=1),
+            }
+            instruction = make[kind]()
+            rows = [row for row, _ in instruction.rows()]
+            assert await bench.cycle(ctx, rows[0])
+            fence = kind in ("fence", "halt")
+            waits = True
+            while waits:
+                inputs = {name: rng.random() < 0.5 for name in names}
+                # The next row is offered, but the first has not left.
+                await bench.cycle(ctx, rows[1] if rows[1:] else None, **inputs)
+                cause = None
+                if not inputs["room"]:
+                    cause = "stall_completion"
+                elif fence and not inputs["drained"]:
+                    cause = "stall_fence"
+                elif inputs["blocked"] and kind == "tile":
+                    cause = "stall_hazard"
+                entry = bench.log[-1]
+                waits = inputs["hold"] or cause is not None
+                wanted = {name: name == cause and not inputs["hold"] for name in STALLS}
+                wanted |= {"issued": not waits, "halt_issued": not waits and kind == "halt"}
+                assert {name: entry[name] for name in wanted} == wanted
+                assert entry["slot"]["last"] == (not waits and kind != "tile") or kind == "tile"
+                assert not waits or not (entry["slot"]["valid"] or entry["slot"]["last"])
+            if kind == "tile":
+                # Within an instruction nothing from outside holds it.
+                beside = {"hold": 1, "blocked": 1, "drained": 0, "room": 0}
+                slots = [len(list(slots)) for _, slots in instruction.rows()]
+                if slots[0] > 1:
+                    await bench.play(ctx, rows[1:], tail=slots[1] + 1, **beside)
+                else:  # the second row was taken already
+                    for _ in range(slots[1] + 1):
+                        await bench.cycle(ctx, **beside)
+
+    simulate(bench.block, drive)
+    assert bench.total("issued") == 60
+    if kind == "tile":
+        assert bench.total("row") == 120
+        assert sum(entry["slot"]["last"] for entry in bench.log) == 60
+
+
+@pytest.mark.parametrize("when", range(12))
+@pytest.mark.parametrize("serial", [False, True])
+def test_abort_ends_the_instruction_at_issue(when, serial):
+    """It ends with the slot it has issued, and one marker; what is behind it runs whole."""
+    config = CONFIGS["tiny"]
+    rng = random.Random(44 + when)
+    ended = Tile(rng, config, rows=3, serial=serial)
+    behind = Tile(rng, config, rows=2)
+    bench = Bench(config)
+    rows = [row for row, _ in ended.rows()]
+    whole, _ = schedule(config, [ended], 1)
+    abort = 2 + when
+    drain = config.completion_delay
+
+    async def drive(ctx, reset):
+        left, killed = list(rows), False
+        while len(bench.log) < abort + drain or left:
+            stop = len(bench.log) >= abort
+            inputs = {"abort": stop, "hold": stop}
+            if await bench.cycle(ctx, left[0] if left else None, **inputs):
+                left.pop(0)
+            if bench.log[-1]["kill"] and not killed:
+                killed = True  # the row generator's next row is the last
+                if left:
+                    left[-1]["last"] = 1
+        await bench.play(ctx, [row for row, _ in behind.rows()], tail=longest(config, [behind]))
+
+    simulate(bench.block, drive)
+    found = bench.slots()
+    end = abort + drain
+    before = {
+        cycle: (read, write, marks["last"], marks["row_end"])
+        for cycle, (read, write, marks) in whole.items()
+        if cycle < abort
+    }
+    complete = any(entry[2] for entry in before.values())
+    kills = [cycle for cycle, entry in enumerate(bench.log) if entry["kill"]]
+    assert kills == ([] if complete else [abort])
+    if not complete:
+        before[abort] = (None, None, 1, 0)  # nothing but the marker
+    assert {cycle: entry for cycle, entry in found.items() if cycle < end} == before
+    # Behind it.
+    after = [entry for cycle, entry in found.items() if cycle >= end]
+    expected, _ = schedule(config, [behind], 0)
+    wanted = [(r, w, m["last"], m["row_end"]) for r, w, m in expected.values()]
+    assert after == wanted
+    assert bench.total("issued") == 2
+
+
+def test_flush_drops_the_row():
+    """One that waits, and no other."""
+    config = CONFIGS["tiny"]
+    rng = random.Random(45)
+    bench = Bench(config)
+    dropped, runs = Tile(rng, config), Tile(rng, config)
+
+    async def drive(ctx, reset):
+        await bench.cycle(ctx, next(iter(dropped.rows()))[0])
+        await bench.cycle(ctx, hold=1)
+        await bench.cycle(ctx, hold=1, flush=1)
+        for _ in range(3):
+            await bench.cycle(ctx)
+        await bench.play(ctx, [row for row, _ in runs.rows()], tail=longest(config, [runs]))
+
+    simulate(bench.block, drive)
+    expected, stalls = schedule(config, [runs], 7)
+    compare(bench, [runs], expected, stalls)
