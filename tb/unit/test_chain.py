@@ -1,9 +1,11 @@
 """All lanes in series: the first order of a row comes by construction."""
 
 import random
+import re
 
 import pytest
 from amaranth import Value
+from amaranth.back import rtlil
 from cornerturn.interconnect.chain import Chain, Hop
 from unit.bench import CONFIGS, beat_of, cells_of, each_config, poke, ports, simulate, trace
 from unit.micro_ops import Lanes, random_read, random_write
@@ -227,3 +229,12 @@ def test_a_hop_takes_one_cycle():
         assert outputs["o_read"] == inputs["i_read"] | {"skip": 3}
         assert outputs["o_write"] == inputs["i_write"] | {"skip": 3}
         assert outputs["o_beat"] == inputs["i_beat"]
+
+
+@each_config
+def test_there_are_as_many_lanes_as_configured(config):
+    """The last hop has what is left of them."""
+    text = rtlil.convert(Chain(config, port=False, watch=False), emit_src=False)
+    lanes = re.findall(r"^module \\top\.(hop\d+)\.npu\d+$", text, re.MULTILINE)
+    assert len(lanes) == config.lanes
+    assert len(set(lanes)) == config.hops

@@ -80,11 +80,11 @@ def test_the_beat_takes_what_xbar_brings(config):
     stimulus, expected = [], []
     for _ in range(100):
         element = rng.getrandbits(narrow * config.cell_width)
-        enable = rng.choice([0, rng.getrandbits(config.beat_cells)])
-        # What is in the beat already is in other cells.
+        # Either a word into an empty beat, or elements into cells that are still empty.
+        word = rng.choice([0, rng.getrandbits(config.beat_width)])
+        enable = 0 if word else rng.getrandbits(config.beat_cells)
         free = [1 - (enable >> cell & 1) for cell in range(config.beat_cells)]
-        beat = [rng.getrandbits(config.cell_width) * bit for bit in free]
-        word = 0 if enable or any(beat) else rng.getrandbits(config.beat_width)
+        beat = [0 if word else rng.getrandbits(config.cell_width) * bit for bit in free]
         stimulus.append(
             {"i_beat": beat_of(config, beat), "element": element, "enable": enable, "word": word}
         )

@@ -179,6 +179,33 @@ def test_a_row_a_cycle():
     simulate(block, bench)
 
 
+def test_rows_are_made_ahead():
+    """The first is there after four cycles, taken or not; behind it, one for every register."""
+    config = CONFIGS["tiny"]
+    rng = random.Random(33)
+    block = Rows(config)
+    walk = Walk(rng, config, counts=[1])
+    walk.counts[4] = LATENCY  # the last of them leaves the walk as the first is taken
+
+    async def bench(ctx, reset):
+        poke(ctx, block.i_job.payload, walk.job())
+        ctx.set(block.i_job.valid, 1)
+        await ctx.tick()
+        ctx.set(block.i_job.valid, 0)
+        for cycle in range(1, 3 * LATENCY):
+            assert ctx.get(block.o_row.valid) == (cycle >= LATENCY)
+            assert not ctx.get(block.i_job.ready)
+            await ctx.tick()
+        ctx.set(block.o_row.ready, 1)
+        assert ctx.get(block.i_job.ready)
+        for row in walk.rows():
+            assert seen_row(block, ctx)[0] == row
+            await ctx.tick()
+        assert not ctx.get(block.o_row.valid)
+
+    simulate(block, bench)
+
+
 @pytest.mark.parametrize("rows", [4, 5, 8, 30])
 def test_no_gap_between_two_instructions(rows):
     """The next one, taken while the one before is walked, follows it at once."""

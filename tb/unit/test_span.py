@@ -73,3 +73,17 @@ def test_ignored_terms_leave_the_start():
     inputs = [cycle | {"ignore": 1} for cycle in stimulus([(6, 1, terms), (8, 0, terms)])]
     seen = trace(Span(3), inputs, ["low", "high", "spill"])[TERMS + 2 :: TERMS + 3]
     assert seen == [{"low": 6, "high": 7, "spill": 0}, {"low": 0, "high": 0, "spill": 1}]
+
+
+@pytest.mark.parametrize("width", [1, 3, 8, 16])
+def test_seven_terms_that_all_go_one_way(width):
+    """The longest sums there are without a spill."""
+    size = 1 << width
+    up, down = [(size - 1, 1)] * TERMS, [(-size, 1)] * TERMS
+    walks = [(size - 1, 0, up), (0, 0, down), (size - 1, 0, [*up[:3], *down[:4]])]
+    seen = trace(Span(width), list(stimulus(walks)), ["low", "high", "spill"])
+    assert seen[TERMS + 2 :: TERMS + 3] == [
+        {"low": size - 1, "high": 8 * (size - 1), "spill": 0},
+        {"low": -7 * size, "high": 0, "spill": 0},
+        {"low": size - 1 - 4 * size, "high": 4 * (size - 1), "spill": 0},
+    ]
