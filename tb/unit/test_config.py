@@ -43,6 +43,10 @@ def _exactly(message):
             {"max_element_cells": 8, "beat_cells": 4},
             "max_element_cells must be 1, 2, 4 or 8 and at most beat_cells (4), not 8",
         ),
+        (
+            {"lanes": 65, "beat_cells": 64},
+            "lane_ports must be false if lanes * beat_width (33280) > 32768, not True",
+        ),
         ({"lmem": "register"}, "lmem must be 'inferred' or 'blackbox', not 'register'"),
     ],
 )
@@ -68,7 +72,8 @@ def test_refused_types(parameters, message):
 
 def test_limits_are_legal():
     Config(lanes=2, lanes_per_hop=2, cell_width=4, beat_cells=1, cells=2)
-    Config(lanes=256, lanes_per_hop=256, beat_cells=64, cells=65536)
+    Config(lanes=256, lanes_per_hop=256, beat_cells=64, cells=65536, lane_ports=False)
+    Config(lanes=64, beat_cells=64)
     Config(cell_width=32, beat_cells=32)
 
 
