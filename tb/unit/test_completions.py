@@ -162,12 +162,14 @@ def test_halt_stops_when_it_has_completed():
             assert outputs["hold"]
             assert not outputs["stopped"]
             assert not outputs["i_code__ready"]
-        await bench.step(ctx, "done")
-        await bench.step(ctx, "done", take=False)
-        await bench.step(ctx, take=False)
+        await bench.step(ctx, "done", code=Status.RANGE)
+        await bench.step(ctx, "done", take=False, code=Status.RANGE)
+        outputs = await bench.step(ctx, take=False, code=Status.RANGE)
+        assert not outputs["i_code__ready"]  # drained, and about to stand
         outputs = await bench.step(ctx, "clear", take=False)
         assert outputs["stopped"]
         assert outputs["status"]["halted"]
+        assert not outputs["status"]["rejected"]
         outputs = await bench.steps(ctx, 5, take=False)
         assert outputs["stopped"]  # the completion is still there
         await bench.steps(ctx, 2)
@@ -199,6 +201,11 @@ def test_a_rejection_waits_for_all_before_it_and_stops():
             assert outputs["offered"] == (0, Status.OK)
         state = outputs["status"]
         assert (state["rejected"], state["code"], state["index"]) == (1, Status.ALIGN, 1)
+        # It stands already: an abort changes nothing.
+        await bench.step(ctx, "abort", take=False)
+        outputs = await bench.steps(ctx, 3, take=False)
+        assert not outputs["aborting"]
+        assert not outputs["status"]["aborted"]
         await bench.step(ctx, "clear", code=Status.RANGE)
         outputs = await bench.step(ctx, code=Status.RANGE)
         assert outputs["offered"] == (1, Status.ALIGN)
@@ -233,13 +240,13 @@ def test_abort():
         assert outputs["hold"]
         assert not outputs["stopped"]
         assert not outputs["i_code__ready"]
-        await bench.step(ctx, "done", take=False)
-        await bench.step(ctx, take=False)
+        await bench.step(ctx, "done", take=False, code=Status.MODE)
+        outputs = await bench.step(ctx, take=False, code=Status.MODE)
+        assert not outputs["i_code__ready"]  # drained, and about to stand
         outputs = await bench.step(ctx, take=False)
         assert outputs["stopped"]
         assert not outputs["aborting"]
         assert outputs["status"]["aborted"]
-        outputs = await bench.step(ctx, "abort", take=False)  # it stands already
         await bench.step(ctx, "clear")
         outputs = await bench.steps(ctx, 5)
         assert not outputs["stopped"]
@@ -311,7 +318,10 @@ def test_soft_reset(stop):
             assert outputs["hold"]
             await bench.step(ctx, "done", take=False)
             for _ in range(4):  # not before its completion is taken
-                assert not (await bench.step(ctx, take=False))["flush"]
+                outputs = await bench.step(ctx, take=False, code=Status.COUNT)
+                assert not outputs["flush"]
+                assert not outputs["stopped"]
+                assert not outputs["i_code__ready"]
             await bench.step(ctx)
         assert (await bench.step(ctx))["flush"]
         for _ in range(4):

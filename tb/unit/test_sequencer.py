@@ -23,15 +23,15 @@ HELD = Config(lanes=24, lanes_per_hop=24, cells=64, beat_cells=2)
 class Tile:
     """A tile's rows, by the words of the specification; each has its own addresses."""
 
-    def __init__(self, rng, config, *, rows=1, serial=False, **modes):
+    def __init__(self, rng, config, *, rows=1, serial=False, n=None, code=None, **modes):
         self.config = config
         self.serial = serial
-        self.code = rng.randrange(config.element_codes)
+        self.code = rng.randrange(config.element_codes) if code is None else code
         g = self.g = 1 << self.code
         self.along = {side: modes.get(side, rng.getrandbits(1)) for side in ("in", "out")}
-        n = rng.choice([1, config.lanes, rng.randint(1, config.lanes)])
-        if all(self.along.values()) and not serial:
+        if n is None and all(self.along.values()) and not serial:
             n = rng.randint(1, config.cells // g)
+        n = n or rng.choice([1, config.lanes, rng.randint(1, config.lanes)])
         self.n = min(n, config.cells // g)
         most = (config.lanes - 1) // max(1, self.n - 1)
         self.step = {
@@ -150,6 +150,7 @@ class Swap:
             start = {"lane": self.lane + i + 1, "cell": self.cell + i * self.g}
             target = {"lane": self.lane + i, "cell": self.cell + (i + 1) * self.g}
             job = {"swap": 1, "out_along": 1, "code": self.code, "cells": cells}
+            job["out_step_m1"] = self.config.lanes - 1  # a SWAP has no steps of its own
             yield {
                 "first": i == 0, "last": i == self.n - 2, "job": job, "in": start, "out": target,
                 "read_beats": -(-cells // word),
@@ -401,6 +402,12 @@ def test_held_rows():
     held = [tile.held(start) for tile in tiles for start in tile.starts]
     assert {True, False} == set(held)
     run(HELD, tiles)
+    # The longest that is protected, and one beat more.
+    for beats in (HELD.protected_beats, HELD.protected_beats + 1):
+        cells = beats * HELD.beat_cells
+        tiles = [Tile(rng, HELD, serial=True, n=cells, code=0, **{"in": 0})]
+        assert tiles[0].held(tiles[0].starts[0]) == (beats > HELD.protected_beats)
+        run(HELD, tiles)
 
 
 @each_config
@@ -489,7 +496,7 @@ def test_abort_ends_the_instruction_at_issue(when, serial):
     """It ends with the slot it has issued, and one marker; what is behind it runs whole."""
     config = CONFIGS["tiny"]
     rng = random.Random(44 + when)
-    ended = Tile(rng, config, rows=3, serial=serial)
+    ended = Tile(rng, config, rows=3, serial=serial, n=config.lanes, code=2)  # 4 or 5 slots each
     behind = Tile(rng, config, rows=2)
     bench = Bench(config)
     rows = [row for row, _ in ended.rows()]
@@ -530,6 +537,34 @@ def test_abort_ends_the_instruction_at_issue(when, serial):
     wanted = [(r, w, m["last"], m["row_end"]) for r, w, m in expected.values()]
     assert after == wanted
     assert bench.total("issued") == 2
+
+
+def test_abort_behind_the_last_write():
+    """The marker is on its way, but a read is left: it does not issue, and nothing is marked twice.
+
+    Twelve cells from the last offset of a word to its first: 4 reads, 3 writes.
+    """
+    config = CONFIGS["tiny"]
+    rng = random.Random(46)
+    tile = Tile(rng, config, n=12, code=0, **{"in": 1, "out": 1})
+    tile.starts = [{"in": {"lane": 0, "cell": 3}, "out": {"lane": 1, "cell": 8}}]
+    behind = Tile(rng, config)
+    bench = Bench(config)
+
+    async def drive(ctx, reset):
+        assert await bench.cycle(ctx, next(iter(tile.rows()))[0])
+        for _ in range(3):
+            await bench.cycle(ctx)
+        for _ in range(config.completion_delay):
+            await bench.cycle(ctx, abort=1, hold=1)
+        await bench.play(ctx, [row for row, _ in behind.rows()], tail=longest(config, [behind]))
+
+    simulate(bench.block, drive)
+    assert bench.total("kill") == 0
+    assert bench.total("issued") == 2
+    slots = [len(list(slots)) for _, slots in behind.rows()]
+    assert len(bench.slots()) == 3 + slots[0]
+    assert sum(entry["slot"]["last"] for entry in bench.log) == 2
 
 
 def test_flush_drops_the_row():
