@@ -187,7 +187,7 @@ def address(config):
 def instruction(config):
     """A checked instruction, for the row generator: counts less one, and address jumps.
 
-    `jump[d]` leads from the last row of all digits inside d to the next value of d.
+    Both mean nothing if it is empty. `jump[d]` leads from the last row of all digits inside d to the next value of d.
     """
     return data.StructLayout(
         {
@@ -216,7 +216,7 @@ def job(config):
             "in_step_m1": config.lane_bits,
             "out_step_m1": config.lane_bits,
             "code": (config.element_codes - 1).bit_length(),
-            "cells": _row_bits(config) + 3,  # n * g of the row
+            "cells": _row_bits(config) + 3,  # n * g of the row, g at most 8
         }
     )
 

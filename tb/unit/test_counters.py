@@ -39,7 +39,7 @@ def segment(first, *completions, end):
     stimulus[first]["issued"] = 1
     for offered in completions:
         stimulus[offered - 1]["done"] = 1
-    stimulus[end]["stopped"] = 1
+    stimulus[end]["segment_end"] = 1
     return stimulus
 
 
@@ -58,7 +58,7 @@ def test_an_instruction_that_issues_and_completes_in_the_next_cycle_takes_one():
 
 def test_segments_add_up():
     """The time between a stop and the next issue counts in none; nor does one without an issue."""
-    parts = [segment(2, 9, end=12), segment(7, 11, 30, end=33), [{"stopped": 1}] * 3]
+    parts = [segment(2, 9, end=12), segment(7, 11, 30, end=33), [{"segment_end": 1}] * 3]
     parts += [segment(0, 5, end=6), [{}]]
     values = counted([inputs for part in parts for inputs in part])
     assert values[-1]["cycles"] == 7 + 23 + 5
@@ -66,8 +66,8 @@ def test_segments_add_up():
 
 
 def test_a_stop_that_lasts():
-    """`stopped` stays high for as long as the engine stands."""
-    stop = [{"stopped": 1}] * 20
+    """`segment_end` stays high for as long as the engine stands."""
+    stop = [{"segment_end": 1}] * 20
     values = counted([*segment(1, 8, end=9), *stop, *segment(1, 8, end=9), *stop])
     assert values[-1]["cycles"] == 14
 

@@ -151,7 +151,7 @@ class Chain(wiring.Component):
     -------
     i_read : In(read_op), o_beat : Out(beat_width)
     i_write : In(write_op), done : Out(1)
-    lane_*, collision
+    lane_*, collision : as of `Hop`
     """
 
     def __init__(self, config, *, port, watch):

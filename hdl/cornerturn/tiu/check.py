@@ -45,7 +45,7 @@ class Check(wiring.Component):
     i_cmd : In(stream of descriptor)
         Taken when its instruction is loaded, or its rejection.
     enable : In(1)
-        Low: no new check starts.
+        Low: no new check starts; one under way goes on, and offers its verdict.
     flush : In(1)
         Forget what is accepted but not issued.
     issued : In(1)
@@ -129,7 +129,7 @@ class Check(wiring.Component):
         with m.If(cmd.segment_is_digit):
             m.d.comb += self._counts["d0"].eq(cmd.co)
         # Two stages, for the adders below wait anyway.
-        zeros = Signal(5 + len(DIGITS))
+        zeros = Signal(3)
         self._empty = Signal()
         tile_counts = (cmd.co, cmd.repeat_ho, cmd.repeat_wo, *self._counts.values())
         m.d.sync += [
@@ -142,9 +142,6 @@ class Check(wiring.Component):
             ),
             self._empty.eq(zeros.any() | ~(self._tile | self._swap)),
         ]
-        # A SWAP of one element has a box (its start) but no rows.
-        self._no_box = Signal()
-        m.d.sync += self._no_box.eq(zeros[:2].any() | ~(self._tile | self._swap))
 
     def _static_rules(self, m):
         """Rules that look at single fields: code -> registered bit, settled after two steps."""
@@ -247,7 +244,7 @@ class Check(wiring.Component):
         m.d.sync += count_m1.eq(Array(counts_m1)[select])
         # The row's count has more bits than a span takes: with any of them it leaves every array.
         self._long_row = Signal(reset_less=True)
-        m.d.sync += self._long_row.eq((n_m1[16:24] != 0) & ~self._no_box)
+        m.d.sync += self._long_row.eq((n_m1[16:24] != 0) & ~self._empty)
 
         spans = {}
         for (side, unit), row_step in row_steps.items():
@@ -263,7 +260,7 @@ class Check(wiring.Component):
                 span.clear.eq(step == 1),
                 span.add.eq((step >= _FIRST_SUM) & (step < _COMPARE)),
                 span.digit.eq(step != _FIRST_SUM),
-                span.ignore.eq(self._no_box),
+                span.ignore.eq(self._empty),
             ]
         return spans
 

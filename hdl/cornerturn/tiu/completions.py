@@ -83,7 +83,7 @@ class Completions(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        capacity = self._config.outstanding + 2
+        capacity = self._config.outstanding
         outstanding = Signal(range(capacity + 1))
         untaken = Signal(range(capacity + 1))  # issued, completion not taken
         pending = Signal(range(capacity + 1))  # completed OK, not taken

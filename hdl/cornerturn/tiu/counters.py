@@ -38,8 +38,8 @@ class Counters(wiring.Component):
         See `Sequencer`.
     done : In(1)
         A completion is offered in the next cycle.
-    stopped : In(1)
-        The engine stands, or has nothing to do: the segment is over.
+    segment_end : In(1)
+        The engine stands, or has nothing to do.
     flush : In(1)
         Start again from zero.
     values : Out(counters)
@@ -50,7 +50,7 @@ class Counters(wiring.Component):
             dict.fromkeys(_EVENTS.values(), In(1))
             | {
                 "done": In(1),
-                "stopped": In(1),
+                "segment_end": In(1),
                 "flush": In(1),
                 "values": Out(isa.counters()),
             }
@@ -71,7 +71,7 @@ class Counters(wiring.Component):
             m.d.sync += [running.eq(1), now.eq(following)]
         with m.If(self.done):
             m.d.sync += values.cycles.eq(following)
-        with m.If(self.stopped):
+        with m.If(self.segment_end):
             m.d.sync += [running.eq(0), now.eq(values.cycles)]
         with m.If(self.flush):
             m.d.sync += [values.eq(0), now.eq(0), running.eq(0)]

@@ -3,7 +3,7 @@
 A table of write regions, filled in order at issue and emptied in order as the last write of each
 instruction launches::
 
-    reads (of the next instruction) --> [ == each entry ] --> meets --> [ & busy ] --> blocked
+    reads (of the next instruction) --> [ meet each entry ] --> meets --> [ & busy ] --> blocked
     writes, issue ----------------------> [ entries     ]                   ^
     launched (marker) ----------------------------------------- busy -------+
 
@@ -37,7 +37,7 @@ class Interlock(wiring.Component):
     """Read-after-write interlock between instructions.
 
     Latency: a region at `reads` is compared after 2 cycles; an instruction issued in cycle t counts
-    from t + 2 on (the next issues at least `Config.check_interval` later).
+    from t + 3 on (the next issues at least `Config.check_interval` later).
 
     Parameters
     ----------

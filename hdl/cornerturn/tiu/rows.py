@@ -74,10 +74,10 @@ class Rows(wiring.Component):
         loaded = Signal.like(job, name="loaded", reset_less=True)
         left = [Signal(16, name=f"left_{name}", reset_less=True) for name in DIGITS]
         done = [Signal(name=f"done_{name}", reset_less=True) for name in DIGITS]
-        first = Signal()
-        chosen = Signal(range(len(DIGITS)))
+        first = Signal(reset_less=True)
+        chosen = Signal(range(len(DIGITS)), reset_less=True)
         last = Signal()
-        killed = Signal()
+        killed = Signal(reset_less=True)
         leaves = Signal()
         take = Signal()
         m.d.comb += [

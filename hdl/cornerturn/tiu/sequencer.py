@@ -298,5 +298,5 @@ class Sequencer(wiring.Component):
             with m.If(new.job.empty):
                 m.d.sync += [slots.eq(1), reads.eq(0), writes.eq(0)]
         with m.If(self.flush):
-            m.d.sync += valid.eq(0)
+            m.d.sync += [valid.eq(0), begun.eq(0), discard.eq(0), row_wait.eq(0)]
         return m

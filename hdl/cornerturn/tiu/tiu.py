@@ -123,7 +123,7 @@ class Tiu(wiring.Component):
             self.status.eq(completions.status),
             self.status.busy.eq(~completions.idle | (check.busy & ~completions.stopped)),
             counters.done.eq(self.done),
-            counters.stopped.eq(completions.stopped | (completions.idle & ~check.busy)),
+            counters.segment_end.eq(completions.stopped | (completions.idle & ~check.busy)),
             counters.flush.eq(completions.flush),
             self.counters.eq(counters.values),
         ]
