@@ -187,7 +187,8 @@ def address(config):
 def instruction(config):
     """A checked instruction, for the row generator: counts less one, and address jumps.
 
-    Both mean nothing if it is empty. `jump[d]` leads from the last row of all digits inside d to the next value of d.
+    Both mean nothing if it is empty. `jump[d]` leads from the last row of all digits inside d to
+    the next value of d.
     """
     return data.StructLayout(
         {

@@ -3,7 +3,6 @@
 import random
 
 from cornerturn.tiu.counters import Counters
-
 from unit.bench import trace
 
 EVENTS = {

@@ -6,7 +6,6 @@ import random
 import pytest
 from amaranth.hdl import Shape
 from cornerturn import fields, isa
-
 from unit.bench import CONFIGS, each_config, plain
 
 
