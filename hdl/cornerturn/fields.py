@@ -15,6 +15,7 @@ import enum
 from typing import NamedTuple
 
 __all__ = [
+    "COUNTERS",
     "DESCRIPTOR_WIDTH",
     "DIGITS",
     "FIELDS",
@@ -101,6 +102,21 @@ class Status(enum.IntEnum):
     WRITE_ERROR = 15  # the bus answered a write with an error
     BUS_HUNG = 16  # the bus did not answer in time
     ABORTED = 17  # ended by abort or soft reset
+
+
+COUNTERS = (
+    "cycles",
+    "beats_read",
+    "beats_written",
+    "stalls_hazard",
+    "stalls_fence",
+    "stalls_port",
+    "stalls_completion",
+    "rows",
+    "blocks",
+    "instructions",
+)
+"""The performance counters, 32 bits each, lowest first."""
 
 
 class Field(NamedTuple):

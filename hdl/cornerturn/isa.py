@@ -15,7 +15,6 @@ from amaranth.lib import data
 from . import fields
 
 __all__ = [
-    "COUNTERS",
     "STATUS_BITS",
     "completion",
     "counters",
@@ -36,20 +35,6 @@ __all__ = [
 STATUS_BITS = max(fields.Status).bit_length()
 """Bits of a status code."""
 
-COUNTERS = (
-    "cycles",
-    "beats_read",
-    "beats_written",
-    "stalls_hazard",
-    "stalls_fence",
-    "stalls_port",
-    "stalls_completion",
-    "rows",
-    "blocks",
-    "instructions",
-)
-"""The performance counters, 32 bits each, lowest first."""
-
 
 def descriptor():
     """One command: every field of `fields.FIELDS` at its place, 2048 bits."""
@@ -69,7 +54,7 @@ def completion():
 
 def counters():
     """All performance counters."""
-    return data.StructLayout(dict.fromkeys(COUNTERS, 32))
+    return data.StructLayout(dict.fromkeys(fields.COUNTERS, 32))
 
 
 def engine_status():

@@ -10,26 +10,12 @@ import functools
 from collections import Counter
 from typing import NamedTuple
 
-from cornerturn.fields import Mode, Opcode, Status
+from cornerturn.fields import COUNTERS, Mode, Opcode, Status
 
 from . import checks
 from .instruction import as_descriptor
 
-__all__ = ["COUNTERS", "count", "limit"]
-
-COUNTERS = (
-    "cycles",
-    "beats_read",
-    "beats_written",
-    "stalls_hazard",
-    "stalls_fence",
-    "stalls_port",
-    "stalls_completion",
-    "rows",
-    "blocks",
-    "instructions",
-)
-"""The counters, in the order of the specification."""
+__all__ = ["count", "limit"]
 
 
 class Span(NamedTuple):

@@ -10,7 +10,7 @@ are not yet accepted, and how many completions are still to come.
 
 import random
 
-from cornerturn_model.cycles import COUNTERS
+from cornerturn.fields import COUNTERS
 
 from .job import PULSES, Outcome
 from .lane_traffic import READ_LATENCY, LaneTraffic

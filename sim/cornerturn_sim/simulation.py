@@ -12,8 +12,7 @@ import importlib
 from typing import NamedTuple
 
 import numpy as np
-from cornerturn.fields import Status
-from cornerturn_model.cycles import COUNTERS
+from cornerturn.fields import COUNTERS, Status
 from cornerturn_model.golden import cell_dtype
 from cornerturn_model.instruction import as_descriptor
 

@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from cornerturn.config import PRESETS, Config
-from cornerturn.fields import Opcode, Status, unpack
+from cornerturn.fields import COUNTERS, Opcode, Status, unpack
 from cornerturn_model import checks, cycles, golden
 from cornerturn_model.instruction import (
     Across,
@@ -181,7 +181,7 @@ class Clock:
 
 def on_a_clock(config, lmem, program):
     """The counters of a program, and the memories that its slots leave behind."""
-    counters, lmem = Counter(dict.fromkeys(cycles.COUNTERS, 0)), lmem.copy()
+    counters, lmem = Counter(dict.fromkeys(COUNTERS, 0)), lmem.copy()
     segments = [[]]
     for descriptor in map(as_descriptor, program):
         accepted = checks.check(config, descriptor) == Status.OK
