@@ -238,7 +238,7 @@ class Config:
     @property
     def check_cycles(self):
         """From a command offered to an idle engine to its issue."""
-        return 15
+        return 16
 
     @property
     def check_interval(self):

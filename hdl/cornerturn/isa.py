@@ -27,6 +27,7 @@ __all__ = [
     "read_request",
     "region",
     "row",
+    "slot",
     "slot_write",
     "write_op",
     "write_request",
@@ -219,6 +220,26 @@ def row(config):
             "out": address(config),
             "read_beats": beats,
             "write_beats": beats,
+        }
+    )
+
+
+def slot(config):
+    """What the sequencer issues in a cycle: a read micro-op, and the write that belongs to it."""
+    return data.StructLayout(
+        {
+            "starts": 1,  # first slot of its instruction
+            "ends": 1,  # last slot of its instruction
+            "begin": 1,  # first slot of its row
+            "more_rows": 1,  # its row is not the last
+            "empty": 1,
+            "swap": 1,
+            "fence": 1,
+            "halt": 1,
+            "serial": 1,
+            "read_lane_high": config.lane_bits,  # highest lane it reads, if the lane step is 1
+            "read": read_op(config),
+            "write": slot_write(config),
         }
     )
 

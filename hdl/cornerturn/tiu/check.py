@@ -81,7 +81,9 @@ class Check(wiring.Component):
         step = Signal(range(_ISSUE + 1))
         start = Signal()
         accept = Signal()
-        m.d.comb += start.eq((step == 0) & self.i_cmd.valid & self.enable)
+        # Step 0 is done in whatever cycle the check before leaves.
+        free = (step == 0) | ((step == _ISSUE) & self.issued)
+        m.d.comb += start.eq(free & self.i_cmd.valid & self.enable)
         self._classify(m)
         bad_static = self._static_rules(m)
         self._spans = self._walk(m, step)
@@ -101,13 +103,13 @@ class Check(wiring.Component):
             with m.If(bad[code]):
                 m.d.comb += self.o_code.payload.eq(code)
 
-        with m.If((step != 0) & (step < _VERDICT) | start):
+        with m.If((step != 0) & (step < _VERDICT)):
             m.d.sync += step.eq(step + 1)
         with m.If(self.o_job.valid & self.o_job.ready):
             m.d.sync += step.eq(_ISSUE)
-        with m.If(
-            (self.o_code.valid & self.o_code.ready) | ((step == _ISSUE) & self.issued) | self.flush
-        ):
+        with m.If(free):
+            m.d.sync += step.eq(start)
+        with m.If((self.o_code.valid & self.o_code.ready) | self.flush):
             m.d.sync += step.eq(0)
         self._fill_job(m)
         return m
@@ -240,7 +242,7 @@ class Check(wiring.Component):
         counts_m1 = [n_m1[:16], *((self._counts[name] - 1)[:16] for name in reversed(DIGITS))]
         count_m1 = Signal(16, reset_less=True)
         select = Signal(range(len(_TERMS)))
-        m.d.comb += select.eq(step)
+        m.d.comb += select.eq(Mux(step == _ISSUE, 0, step))
         m.d.sync += count_m1.eq(Array(counts_m1)[select])
         # The row's count has more bits than a span takes: with any of them it leaves every array.
         self._long_row = Signal(reset_less=True)
@@ -328,7 +330,7 @@ class Check(wiring.Component):
             job.in_along.eq(self._tile & (cmd.in_mode == Mode.ALONG)),
             job.out_along.eq(self._swap | (cmd.out_mode == Mode.ALONG)),
             job.in_step_m1.eq(Mux(self._swap, 0, cmd.in_lane_step - 1)),
-            job.out_step_m1.eq(cmd.out_lane_step - 1),
+            job.out_step_m1.eq(Mux(self._swap, 0, cmd.out_lane_step - 1)),
             job.cells.eq(cells),
         ]
         for side in _SIDES:

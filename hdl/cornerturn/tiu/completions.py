@@ -96,6 +96,7 @@ class Completions(wiring.Component):
         resetting = Signal()
         clearing = Signal()
         stopped = Signal()
+        hold = Signal()  # stopped, halting or aborting, as a register of its own
         drained = Signal()
         room = Signal()
         idle = Signal()  # nothing outstanding or pending
@@ -105,7 +106,7 @@ class Completions(wiring.Component):
             self.stopped.eq(stopped),
             self.status.eq(status),
             self.idle.eq(idle),
-            self.hold.eq(stopped | halting | aborting),
+            self.hold.eq(hold),
             self.aborting.eq(aborting),
             self.drained.eq(drained),
             self.room.eq(room),
@@ -138,7 +139,7 @@ class Completions(wiring.Component):
 
         # --- stops
         with m.If(self.halt_issued):
-            m.d.sync += halting.eq(1)
+            m.d.sync += [halting.eq(1), hold.eq(1)]
         with m.If(halting & (outstanding == 0) & ~aborting):
             m.d.sync += [halting.eq(0), status.halted.eq(1)]
         m.d.comb += self.i_code.ready.eq(
@@ -146,6 +147,7 @@ class Completions(wiring.Component):
         )
         with m.If(self.i_code.valid & self.i_code.ready):
             m.d.sync += [
+                hold.eq(1),
                 rejection.eq(1),
                 status.rejected.eq(1),
                 status.code.eq(self.i_code.payload),
@@ -153,22 +155,24 @@ class Completions(wiring.Component):
                 status.index.eq(index + pending + pending_aborted),
             ]
         with m.If(self.abort & ~stopped):
-            m.d.sync += aborting.eq(1)
+            m.d.sync += [aborting.eq(1), hold.eq(1)]
         with m.If(aborting & (outstanding == 0) & ~resetting):
             m.d.sync += [aborting.eq(0), halting.eq(0), status.aborted.eq(1)]
         with m.If(self.clear & stopped):
             m.d.sync += clearing.eq(1)
         with m.If(clearing & idle):
             m.d.sync += [
+                hold.eq(0),
                 clearing.eq(0),
                 status.halted.eq(0),
                 status.rejected.eq(0),
                 status.aborted.eq(0),
             ]
         with m.If(self.soft_reset):
-            m.d.sync += [aborting.eq(1), resetting.eq(1)]
+            m.d.sync += [aborting.eq(1), resetting.eq(1), hold.eq(1)]
         with m.If(self.flush):
             m.d.sync += [
+                hold.eq(0),
                 aborting.eq(0),
                 halting.eq(0),
                 resetting.eq(0),

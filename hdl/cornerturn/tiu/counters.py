@@ -30,7 +30,7 @@ _EVENTS = {
 
 
 class Counters(wiring.Component):
-    """Counts events of the sequencer. Latency: 1 cycle.
+    """Counts events of the sequencer. Latency: 2 cycles; 1 for `cycles`.
 
     Members
     -------
@@ -61,7 +61,11 @@ class Counters(wiring.Component):
         values = Signal(isa.counters())
         m.d.comb += self.values.eq(values)
         for name, event in _EVENTS.items():
-            m.d.sync += values[name].eq(values[name] + getattr(self, event))
+            happened = Signal(name=f"{name}_happened")  # to keep the adders off the issue's path
+            m.d.sync += [
+                happened.eq(getattr(self, event)),
+                values[name].eq(values[name] + happened),
+            ]
 
         now = Signal(32)  # `cycles`, had something completed in the cycle before
         running = Signal()

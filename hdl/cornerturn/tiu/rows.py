@@ -12,10 +12,11 @@ digits inside it.
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .. import isa
 from ..fields import DIGITS
+from .slice import Slice
 
 __all__ = ["Rows"]
 
@@ -62,10 +63,11 @@ class Rows(wiring.Component):
         sides = data.StructLayout({"in": isa.address(config), "out": isa.address(config)})
 
         # A stage takes what is before it when it is empty or being emptied.
-        names = ("walk", "jump", "place", "measure")
+        m.submodules.measure = measure = Slice(isa.row(config))
+        names = ("walk", "jump", "place")
         valid = {name: Signal(name=f"{name}_valid") for name in names}
         ready = {name: Signal(name=f"{name}_ready") for name in names}
-        taken = [*(ready[name] for name in names[1:]), self.o_row.ready]
+        taken = [*(ready[name] for name in names[1:]), measure.i.ready]
         for name, after in zip(names, taken, strict=True):
             m.d.comb += ready[name].eq(~valid[name] | after)
 
@@ -146,21 +148,20 @@ class Rows(wiring.Component):
                     m.d.sync += place_job.cells.eq(place_job.cells - (1 << place_job.code))
 
         # measure: the beats of each side (an along side starts within a word)
-        measure = Signal(isa.row(config), reset_less=True)
-        with m.If(ready["measure"]):
-            m.d.sync += valid["measure"].eq(valid["place"])
-        with m.If(ready["measure"] & valid["place"]):
-            m.d.sync += [
-                Cat(measure.first, measure.last).eq(place_flags),
-                measure.job.eq(place_job),
-                measure["in"].eq(place["in"]),
-                measure["out"].eq(place["out"]),
-            ]
-            for side, beats in (("in", measure.read_beats), ("out", measure.write_beats)):
-                offset = Mux(place_job[f"{side}_along"], place[side].cell[: config.offset_bits], 0)
-                ceiling = place_job.cells + offset + (config.beat_cells - 1)
-                m.d.sync += beats.eq(ceiling >> config.offset_bits)
-        m.d.comb += [self.o_row.payload.eq(measure), self.o_row.valid.eq(valid["measure"])]
+        row = measure.i.payload
+        m.d.comb += [
+            measure.i.valid.eq(valid["place"]),
+            Cat(row.first, row.last).eq(place_flags),
+            row.job.eq(place_job),
+            row["in"].eq(place["in"]),
+            row["out"].eq(place["out"]),
+            measure.flush.eq(self.flush),
+        ]
+        for side, beats in (("in", row.read_beats), ("out", row.write_beats)):
+            offset = Mux(place_job[f"{side}_along"], place[side].cell[: config.offset_bits], 0)
+            ceiling = place_job.cells + offset + (config.beat_cells - 1)
+            m.d.comb += beats.eq(ceiling >> config.offset_bits)
+        connect(m, measure.o, flipped(self.o_row))
 
         with m.If(self.flush):
             m.d.sync += [bit.eq(0) for bit in (*valid.values(), ahead)]

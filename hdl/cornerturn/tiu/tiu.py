@@ -1,10 +1,10 @@
 """tiu: the tensor control unit, from descriptors to micro-ops and back to completions::
 
-    i_cmd --> check --> rows --> sequencer --o_read--> chain        (generate 601, first send 602)
-               |  |               |  ^  | slot
-               |  +--> interlock--+  |  v
-               |          ^          +-- aligner <-- beat           (first receive 603)
-               |          | launched       | o_write --> chain      (determine 604, second send 605)
+    i_cmd --> check --> rows --> sequencer --> issue --o_read--> chain   (generate 601, send 602)
+               |  |                             ^ |
+               |  +--> interlock ---------------+ v
+               |          ^ launched           aligner <-- beat         (first receive 603)
+               |          +-----------------------+ o_write --> chain   (determine 604, send 605)
                v
           completions <-- done                                      --> o_rsp
           counters
@@ -23,6 +23,7 @@ from .check import Check
 from .completions import Completions
 from .counters import Counters
 from .interlock import Interlock
+from .issue import Issue
 from .rows import Rows
 from .sequencer import Sequencer
 
@@ -79,6 +80,7 @@ class Tiu(wiring.Component):
         m.submodules.check = check = Check(config)
         m.submodules.rows = rows = Rows(config)
         m.submodules.sequencer = sequencer = Sequencer(config)
+        m.submodules.issue = issue = Issue(config)
         m.submodules.interlock = interlock = Interlock(config)
         m.submodules.aligner = aligner = Aligner(config)
         m.submodules.completions = completions = Completions(config)
@@ -87,34 +89,36 @@ class Tiu(wiring.Component):
         connect(m, flipped(self.cmd), check.i_cmd)
         connect(m, check.o_job, rows.i_job)
         connect(m, rows.o_row, sequencer.i_row)
+        connect(m, sequencer.o_slot, issue.i_slot)
         connect(m, check.o_code, completions.i_code)
         connect(m, completions.o_rsp, flipped(self.rsp))
         m.d.comb += [
             check.enable.eq(~completions.stopped & ~completions.aborting),
             check.flush.eq(completions.flush),
-            check.issued.eq(sequencer.issued),
+            check.issued.eq(issue.issued),
             rows.flush.eq(completions.flush),
-            rows.kill.eq(sequencer.kill),
-            rows.issued.eq(sequencer.issued),
+            rows.kill.eq(issue.kill),
+            rows.issued.eq(issue.issued),
             interlock.reads.eq(check.reads),
             interlock.writes.eq(check.writes),
-            interlock.issue.eq(sequencer.issued),
+            interlock.issue.eq(issue.issued),
             interlock.launching.eq(aligner.early.last),
-            sequencer.hold.eq(completions.hold),
-            sequencer.blocked.eq(interlock.blocked),
-            sequencer.drained.eq(completions.drained),
-            sequencer.room.eq(completions.room),
-            sequencer.abort.eq(completions.aborting),
+            issue.hold.eq(completions.hold),
+            issue.blocked.eq(interlock.blocked),
+            issue.drained.eq(completions.drained),
+            issue.room.eq(completions.room),
+            issue.abort.eq(completions.aborting),
             sequencer.flush.eq(completions.flush),
-            sequencer.early.eq(aligner.early),
-            sequencer.early_lane_high.eq(aligner.early_lane_high),
-            sequencer.launched.eq(aligner.launched),
-            aligner.slot.eq(sequencer.o_slot),
+            issue.flush.eq(completions.flush),
+            issue.early.eq(aligner.early),
+            issue.early_lane_high.eq(aligner.early_lane_high),
+            issue.launched.eq(aligner.launched),
+            aligner.slot.eq(issue.o_write),
             aligner.beat.eq(self.beat),
-            self.o_read.eq(sequencer.o_read),
+            self.o_read.eq(issue.o_read),
             self.o_write.eq(aligner.o_op),
-            completions.issued.eq(sequencer.issued),
-            completions.halt_issued.eq(sequencer.halt_issued),
+            completions.issued.eq(issue.issued),
+            completions.halt_issued.eq(issue.halt_issued),
             completions.done.eq(self.done),
             completions.clear.eq(self.clear),
             completions.abort.eq(self.abort),
@@ -138,5 +142,5 @@ class Tiu(wiring.Component):
             "stall_port",
             "stall_completion",
         ):
-            m.d.comb += getattr(counters, event).eq(getattr(sequencer, event))
+            m.d.comb += getattr(counters, event).eq(getattr(issue, event))
         return m
