@@ -237,7 +237,7 @@ def slot(config):
             "fence": 1,
             "halt": 1,
             "serial": 1,
-            "read_lane_high": config.lane_bits,  # highest lane it reads, if the lane step is 1
+            "read_lane_high": config.lane_bits,  # highest lane it reads, of a SWAP
             "read": read_op(config),
             "write": slot_write(config),
         }

@@ -63,6 +63,12 @@ class Sequencer(wiring.Component):
         begin_write = Signal(reset_less=True)  # its first write is
         back = Signal(reset_less=True)  # second slot of a word of a SWAP: the sides are exchanged
         slots = Signal.like(row.read_beats, reset_less=True)
+        # What the counters say, as registers: slots, reads and writes are short of time.
+        final_slot = Signal(reset_less=True)
+        final_read = Signal(reset_less=True)
+        final_write = Signal(reset_less=True)
+        reading = Signal(reset_less=True)
+        more_writes = Signal(reset_less=True)
         wait = Signal(range(config.hold_beats + 1), reset_less=True)  # slots to its first write
         tail = Signal(bits, reset_less=True)  # last cell of the source's last beat
         tail_out = Signal(bits, reset_less=True)
@@ -83,19 +89,19 @@ class Sequencer(wiring.Component):
         final_in = Signal(bits)
         element_mask = Signal(bits)
         m.d.comb += [
-            writing.eq(swap | ((writes != 0) & (wait == 0))),
-            last_write.eq(job.empty | ((writes == 1) & Mux(swap, back, wait == 0))),
-            end.eq(Mux(swap, last_write, slots == 1)),
+            writing.eq(swap | (more_writes & (wait == 0))),
+            last_write.eq(job.empty | (final_write & Mux(swap, back, wait == 0))),
+            end.eq(Mux(swap, last_write, final_slot)),
             first.eq(Mux(job.out_along & begin_write, row["out"].cell[:bits], 0)),
-            final.eq(Mux(writes == 1, tail_out, top)),
-            final_in.eq(Mux(swap, final, Mux(reads == 1, tail, top))),
+            final.eq(Mux(final_write, tail_out, top)),
+            final_in.eq(Mux(swap, final, Mux(final_read, tail, top))),
             element_mask.eq(~((1 << job.code) - 1)),
         ]
         slot = Signal(isa.slot(config))
         read, write = slot.read, slot.write
         source, target = row["in"], row["out"]
         read_along = Mux(back, 1, job.in_along)
-        span = read.last_position - read.position
+        span = (final & element_mask) - first  # of a SWAP
         m.d.comb += [
             slot.starts.eq(begin & row.first),
             slot.ends.eq(end & row.last),
@@ -106,8 +112,8 @@ class Sequencer(wiring.Component):
             slot.fence.eq(job.fence),
             slot.halt.eq(job.halt),
             slot.serial.eq(job.serial),
-            slot.read_lane_high.eq(read.skip + (span[:bits] >> job.code)),
-            read.valid.eq(swap | (reads != 0)),
+            slot.read_lane_high.eq(Mux(back, target.lane, source.lane + (span[:bits] >> job.code))),
+            read.valid.eq(swap | reading),
             read.along.eq(read_along),
             read.skip.eq(Mux(back, target.lane, source.lane)),
             read.step_m1.eq(job.in_step_m1),
@@ -151,14 +157,21 @@ class Sequencer(wiring.Component):
                 valid.eq(~end),
                 begin.eq(0),
                 slots.eq(slots - 1),
+                final_slot.eq(slots == 2),
+                reads.eq(reads - 1),
+                final_read.eq(reads == 2),
+                reading.eq(reading & ~final_read),
                 back.eq(swap & ~back),
             ]
             with m.If(wait != 0):
                 m.d.sync += wait.eq(wait - 1)
-            with m.If(reads != 0):
-                m.d.sync += reads.eq(reads - 1)
             with m.If(writing & (back | ~swap)):
-                m.d.sync += [begin_write.eq(0), writes.eq(writes - 1)]
+                m.d.sync += [
+                    begin_write.eq(0),
+                    writes.eq(writes - 1),
+                    final_write.eq(writes == 2),
+                    more_writes.eq(~final_write),
+                ]
                 with m.If(job.out_along):
                     m.d.sync += target.cell[bits:].eq(target.cell[bits:] + 1)
                 with m.Else():
@@ -184,6 +197,11 @@ class Sequencer(wiring.Component):
                 begin_write.eq(1),
                 back.eq(0),
                 slots.eq(beats),
+                final_slot.eq(beats == 1),
+                final_read.eq(new.read_beats == 1),
+                final_write.eq(new.write_beats == 1),
+                reading.eq(1),
+                more_writes.eq(1),
                 wait.eq(0),
                 held.eq(0),
                 tail.eq(new.job.cells + offset_in - 1),
@@ -199,9 +217,10 @@ class Sequencer(wiring.Component):
                         held.eq(1),
                         wait.eq(config.hold_beats),
                         slots.eq(beats + config.hold_beats),
+                        final_slot.eq(0),
                     ]
             with m.If(new.job.empty):
-                m.d.sync += [slots.eq(1), reads.eq(0), writes.eq(0)]
+                m.d.sync += [final_slot.eq(1), reading.eq(0), more_writes.eq(0), final_write.eq(0)]
         with m.If(self.flush):
             m.d.sync += valid.eq(0)
         return m
