@@ -53,7 +53,10 @@ def main(arguments=None):
         status = _fail(error.format_message(), 2)
     except SimulationError as error:
         status = _fail(error, 1)
-    except (ValueError, TypeError, OSError, RuntimeError) as error:
+    except OSError as error:
+        named = f"{error.filename}: {error.strerror}" if error.filename else error
+        status = _fail(named, 2)
+    except (ValueError, TypeError, RuntimeError) as error:
         status = _fail(error, 2)
     sys.exit(status or 0)
 

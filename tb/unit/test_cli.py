@@ -116,9 +116,9 @@ def test_verilog_writes_two_files(call, tmp_path):
         ),
         (
             ["relayout", "a b -> b a", "none.npy", "-o", "y.npy"],
-            "[Errno 2] No such file or directory: 'none.npy'",
+            "none.npy: No such file or directory",
         ),
-        (["run", "none.toml"], "[Errno 2] No such file or directory: 'none.toml'"),
+        (["run", "none.toml"], "none.toml: No such file or directory"),
         (["run"], "Missing argument 'program'."),
         (["turn"], "No such command 'turn'."),
         (
