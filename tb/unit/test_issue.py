@@ -1,14 +1,20 @@
-"""The sequencer: rows into slots, exactly those of the specification, when it says they issue."""
+"""Sequencer and issue: rows into slots, exactly those of the specification, when it says so."""
 
 import random
 from collections import Counter
 
 import pytest
-from amaranth import Value
+from amaranth import Module, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import connect, flipped
 from cornerturn import isa
 from cornerturn.config import Config
+from cornerturn.tiu.issue import Issue
 from cornerturn.tiu.sequencer import Sequencer
 from unit.bench import CONFIGS, draw, each_config, plain, poke, simulate
+
+LATENCY = 2
+"""From a row taken to its first slot."""
 
 STALLS = ("stall_completion", "stall_fence", "stall_hazard", "stall_port")
 EVENTS = ("row", "block", "read", "write", "issued", "halt_issued", *STALLS)
@@ -150,7 +156,7 @@ class Swap:
             start = {"lane": self.lane + i + 1, "cell": self.cell + i * self.g}
             target = {"lane": self.lane + i, "cell": self.cell + (i + 1) * self.g}
             job = {"swap": 1, "out_along": 1, "code": self.code, "cells": cells}
-            job["out_step_m1"] = self.config.lanes - 1  # a SWAP has no steps of its own
+            job["out_step_m1"] = 0
             yield {
                 "first": i == 0, "last": i == self.n - 2, "job": job, "in": start, "out": target,
                 "read_beats": -(-cells // word),
@@ -250,12 +256,37 @@ def seen_write(slot):
     return write, {name: slot[name] for name in ("rotate", "late", "held", "swap_across")}
 
 
+class Pair(wiring.Component):
+    """A sequencer and what issues its slots."""
+
+    def __init__(self, config):
+        self.sequencer, self.issue = Sequencer(config), Issue(config)
+        members = dict(self.issue.signature.members) | {
+            "i_row": self.sequencer.signature.members["i_row"]
+        }
+        del members["i_slot"]
+        super().__init__(members)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.sequencer = self.sequencer
+        m.submodules.issue = self.issue
+        connect(m, flipped(self.i_row), self.sequencer.i_row)
+        connect(m, self.sequencer.o_slot, self.issue.i_slot)
+        m.d.comb += self.sequencer.flush.eq(self.flush)
+        for name, member in self.issue.signature.members.items():
+            if name != "i_slot":
+                mine, its = getattr(self, name), getattr(self.issue, name)
+                m.d.comb += its.eq(mine) if member.flow is wiring.In else mine.eq(its)
+        return m
+
+
 class Bench:
-    """A sequencer, with the aligner's delays around it."""
+    """A sequencer and its issue, with the aligner's delays around them."""
 
     def __init__(self, config, **idle):
         self.config = config
-        self.block = Sequencer(config)
+        self.block = Pair(config)
         self.idle = {"drained": 1, "room": 1} | idle
         self.log = []  # of each cycle: read (a cycle later), slot, events
 
@@ -277,9 +308,9 @@ class Bench:
         lanes = (early["final"] - early["first"]) >> early["code"]
         high = (early["skip"] + lanes) % (1 << config.lane_bits)
         ctx.set(block.early_lane_high, high)
-        slot = plain(ctx.get(block.o_slot))
+        slot = plain(ctx.get(block.o_write))
         log.append(
-            {"raw": ctx.get(Value.cast(block.o_slot)), "slot": slot, "kill": ctx.get(block.kill)}
+            {"raw": ctx.get(Value.cast(block.o_write)), "slot": slot, "kill": ctx.get(block.kill)}
         )
         log[-1] |= {name: ctx.get(getattr(block, name)) for name in EVENTS}
         if len(log) > 1:
@@ -348,10 +379,10 @@ def run(config, instructions):
     """Play instructions without any outer cause to wait; compare every slot and its cycle."""
     bench = Bench(config)
     rows = [row for instruction in instructions for row, _ in instruction.rows()]
-    expected, stalls = schedule(config, instructions, 1)
+    expected, stalls = schedule(config, instructions, LATENCY)
 
     async def drive(ctx, reset):
-        await bench.play(ctx, rows, tail=longest(config, instructions[-1:]) + 3)
+        await bench.play(ctx, rows, tail=longest(config, instructions[-3:]) + 3)
 
     simulate(bench.block, drive)
     compare(bench, instructions, expected, stalls)
@@ -424,11 +455,11 @@ def test_rows_that_come_late(config):
     rows = [row for instruction in instructions for row, _ in instruction.rows()]
 
     async def drive(ctx, reset):
-        tail = longest(config, instructions[-1:]) + 3
+        tail = longest(config, instructions[-3:]) + 3
         await bench.play(ctx, rows, offer=lambda: rng.random() < 0.4, tail=tail)
 
     simulate(bench.block, drive)
-    expected, _ = schedule(config, instructions, 1)
+    expected, _ = schedule(config, instructions, LATENCY)
     wanted = [(r, w, m["last"], m["row_end"]) for r, w, m in expected.values()]
     assert list(bench.slots().values()) == [entry for entry in wanted if any(entry)]
     assert bench.total("row") == len(rows)
@@ -453,12 +484,13 @@ def test_what_holds_an_instruction(kind):
             instruction = make[kind]()
             rows = [row for row, _ in instruction.rows()]
             assert await bench.cycle(ctx, rows[0])
+            for _ in range(LATENCY - 1):
+                await bench.cycle(ctx)
             fence = kind in ("fence", "halt")
             waits = True
             while waits:
                 inputs = {name: rng.random() < 0.5 for name in names}
-                # The next row is offered, but the first has not left.
-                await bench.cycle(ctx, rows[1] if rows[1:] else None, **inputs)
+                await bench.cycle(ctx, **inputs)
                 cause = None
                 if not inputs["room"]:
                     cause = "stall_completion"
@@ -477,11 +509,7 @@ def test_what_holds_an_instruction(kind):
                 # Within an instruction nothing from outside holds it.
                 beside = {"hold": 1, "blocked": 1, "drained": 0, "room": 0}
                 slots = [len(list(slots)) for _, slots in instruction.rows()]
-                if slots[0] > 1:
-                    await bench.play(ctx, rows[1:], tail=slots[1] + 1, **beside)
-                else:  # the second row was taken already
-                    for _ in range(slots[1] + 1):
-                        await bench.cycle(ctx, **beside)
+                await bench.play(ctx, rows[1:], tail=sum(slots) + LATENCY, **beside)
 
     simulate(bench.block, drive)
     assert bench.total("issued") == 60
@@ -500,8 +528,8 @@ def test_abort_ends_the_instruction_at_issue(when, serial):
     behind = Tile(rng, config, rows=2)
     bench = Bench(config)
     rows = [row for row, _ in ended.rows()]
-    whole, _ = schedule(config, [ended], 1)
-    abort = 2 + when
+    whole, _ = schedule(config, [ended], LATENCY)
+    abort = LATENCY + 1 + when
     drain = config.completion_delay
 
     async def drive(ctx, reset):
@@ -553,7 +581,7 @@ def test_abort_behind_the_last_write():
 
     async def drive(ctx, reset):
         assert await bench.cycle(ctx, next(iter(tile.rows()))[0])
-        for _ in range(3):
+        for _ in range(LATENCY + 2):
             await bench.cycle(ctx)
         for _ in range(config.completion_delay):
             await bench.cycle(ctx, abort=1, hold=1)
@@ -583,5 +611,5 @@ def test_flush_drops_the_row():
         await bench.play(ctx, [row for row, _ in runs.rows()], tail=longest(config, [runs]))
 
     simulate(bench.block, drive)
-    expected, stalls = schedule(config, [runs], 7)
+    expected, stalls = schedule(config, [runs], 6 + LATENCY)
     compare(bench, [runs], expected, stalls)
