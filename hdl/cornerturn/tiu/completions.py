@@ -142,9 +142,7 @@ class Completions(wiring.Component):
             m.d.sync += [halting.eq(1), hold.eq(1)]
         with m.If(halting & (outstanding == 0) & ~aborting):
             m.d.sync += [halting.eq(0), status.halted.eq(1)]
-        m.d.comb += self.i_code.ready.eq(
-            (outstanding == 0) & ~stopped & ~halting & ~aborting
-        )
+        m.d.comb += self.i_code.ready.eq((outstanding == 0) & ~stopped & ~halting & ~aborting)
         with m.If(self.i_code.valid & self.i_code.ready):
             m.d.sync += [
                 hold.eq(1),
