@@ -269,6 +269,7 @@ def test_priority_of_a_swap():
         (Tile(Along(3, 2), Across(0, 255, 3), 2), Region(3, 3, 0, 0), Region(0, 3, 63, 63)),
         (Tile(Along(0, 8), Along(1, 2), 2, [Digit(3, (1, -4), (0, 2))]),
          Region(0, 2, 0, 2), Region(1, 1, 0, 1)),
+        (Tile(Along(0, 8), Along(3, 4), 5, (), 4), Region(0, 0, 2, 6), Region(3, 3, 1, 5)),
         (Swap(1, 6, 3, 2), Region(1, 3, 1, 2), Region(1, 3, 1, 2)),
         (Swap(1, 6, 1), None, None),
         (Tile(Along(0, 0), Along(0, 0), 0), None, None),
@@ -302,16 +303,18 @@ def _touched(fields, prefix):
 @st.composite
 def wild_tiles(draw):
     """Tiles whose steps and starts know nothing of the array: many leave it, many meet."""
+    g = draw(st.sampled_from([1, 2, 4]))
     digits = []
     for _ in range(draw(st.integers(0, 3))):
-        step = st.tuples(st.integers(-2, 2), st.sampled_from([-8, -4, -1, 0, 0, 1, 2, 4, 100]))
+        cells = st.sampled_from([-8, -4, -1, 0, 0, 1, 2, 4, 100]).map(lambda step: step * g)
+        step = st.tuples(st.integers(-2, 2), cells)
         digits.append(Digit(draw(st.integers(0, 3)), draw(step), draw(step)))
     sides = []
     for _ in range(2):
         lane, cell = draw(st.integers(0, 4)), draw(st.integers(0, 12) | st.integers(240, 256))
-        side = Across(lane, cell, draw(st.integers(1, 3)))
-        sides.append(draw(st.sampled_from([side, Along(lane, cell)])))
-    return Tile(*sides, draw(st.integers(0, 6)), digits, draw(st.sampled_from([1, 1, 2, 4])))
+        side = Across(lane, cell // g * g, draw(st.integers(1, 3)))
+        sides.append(draw(st.sampled_from([side, Along(side.lane, side.cell)])))
+    return Tile(*sides, draw(st.integers(0, 6)), digits, g)
 
 
 @given(wild_tiles())
@@ -319,8 +322,6 @@ def test_boxes_against_plain_loops(tile):
     descriptor = tile.encode()
     fields = unpack(descriptor)
     status = check(TINY, descriptor)
-    if status == Status.ALIGN:
-        return
     boxes = []
     for prefix in ("in", "out"):
         places = set(_touched(fields, prefix))
