@@ -52,6 +52,10 @@ class Config:
     lmem : str
         ``"inferred"``: the memory is described, synthesis infers it; ``"blackbox"``: an instance
         of ``cornerturn_sram``, to be supplied by the user (a compiled SRAM macro).
+    address_bits : int
+        A, bits of a byte address in system memory, 20..48.
+    memory_requests : int
+        Bursts that may be outstanding at the memory, each way: a power of two, 4..256.
 
     Raises
     ------
@@ -67,6 +71,8 @@ class Config:
     max_element_cells: int | None = None
     lane_ports: bool = True
     lmem: str = "inferred"
+    address_bits: int = 32
+    memory_requests: int = 64
 
     def __post_init__(self):
         if self.max_element_cells is None and isinstance(self.beat_cells, int):
@@ -78,6 +84,8 @@ class Config:
             "beat_cells",
             "cells",
             "max_element_cells",
+            "address_bits",
+            "memory_requests",
         ):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool):
@@ -115,6 +123,12 @@ class Config:
                 f"false if lanes * beat_width ({self.lanes * self.beat_width}) > {LANE_PORT_BITS}",
             ),
             ("lmem", self.lmem in ("inferred", "blackbox"), "'inferred' or 'blackbox'"),
+            ("address_bits", 20 <= self.address_bits <= 48, "20 to 48"),
+            (
+                "memory_requests",
+                _is_power_of_two(self.memory_requests) and 4 <= self.memory_requests <= 256,
+                "a power of two from 4 to 256",
+            ),
         )
         for name, holds, rule in rules:
             if not holds:
@@ -177,6 +191,11 @@ class Config:
     def beat_width(self):
         """Bits of a beat and of an lmem word."""
         return self.beat_cells * self.cell_width
+
+    @property
+    def bus_width(self):
+        """Bits of the system memory's data bus."""
+        return max(32, self.beat_width)
 
     @property
     def lane_bits(self):

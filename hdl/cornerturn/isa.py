@@ -15,6 +15,7 @@ from amaranth.lib import data
 from . import fields
 
 __all__ = [
+    "MEMORY_ROW_BITS",
     "STATUS_BITS",
     "completion",
     "counters",
@@ -23,6 +24,9 @@ __all__ = [
     "instruction",
     "lane_read",
     "lane_write",
+    "memory_answer",
+    "memory_beat",
+    "memory_request",
     "read_op",
     "read_request",
     "region",
@@ -32,6 +36,9 @@ __all__ = [
     "write_op",
     "write_request",
 ]
+
+MEMORY_ROW_BITS = 30
+"""Bits of a row's length in bytes: 2**24 - 1 elements of 8 cells of 32 bits."""
 
 STATUS_BITS = max(fields.Status).bit_length()
 """Bits of a status code."""
@@ -143,6 +150,34 @@ def lane_write(config):
     return data.StructLayout(
         {"valid": 1, "word": config.word_bits, "mask": config.beat_cells, "beat": config.beat_width}
     )
+
+
+# --- system memory -----------------------------------------------------------------------------
+
+
+def memory_request(config):
+    """A row in system memory: `bytes` (at least 1) from `address` on, at any alignment.
+
+    Its beats are dense: beat i holds bytes i*B .. i*B+B-1 of the row, B = beat_width / 8 (half a
+    byte a beat, the low one first, if a beat is one cell of 4 bits).
+    """
+    return data.StructLayout(
+        {
+            "address": config.address_bits,
+            "bytes": MEMORY_ROW_BITS,
+            "last": 1,  # nothing that could be merged with it follows soon
+        }
+    )
+
+
+def memory_beat(config):
+    """A beat that was read; `error`: the bus answered some byte of it with an error."""
+    return data.StructLayout({"beat": config.beat_width, "error": 1})
+
+
+def memory_answer(config):
+    """Everything up to a `last` request is written; or where the bus answered with an error."""
+    return data.StructLayout({"error": 1, "address": config.address_bits})
 
 
 # --- the TIU -----------------------------------------------------------------------------------

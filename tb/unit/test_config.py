@@ -48,6 +48,12 @@ def _exactly(message):
             "lane_ports must be false if lanes * beat_width (33280) > 32768, not True",
         ),
         ({"lmem": "register"}, "lmem must be 'inferred' or 'blackbox', not 'register'"),
+        ({"address_bits": 19}, "address_bits must be 20 to 48, not 19"),
+        ({"address_bits": 49}, "address_bits must be 20 to 48, not 49"),
+        (
+            {"memory_requests": 48},
+            "memory_requests must be a power of two from 4 to 256, not 48",
+        ),
     ],
 )
 def test_refused_values(parameters, message):
