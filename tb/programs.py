@@ -1,10 +1,13 @@
 """Random programs for every test that compares with the model: a hypothesis strategy.
 
 Most instructions are valid and live in few lanes and words, so that they read what others wrote;
-some are broken on purpose, one rejection code each, and few are noise. All are small.
+some are broken on purpose, one rejection code each, and few are noise. All are small. Tiles with
+loops around their blocks and with limits come with `loops=True`.
 """
 
-from cornerturn.fields import DESCRIPTOR_WIDTH, FIELDS, Opcode, Status, named_mask
+import dataclasses
+
+from cornerturn.fields import DESCRIPTOR_WIDTH, FIELDS, Opcode, Status, Tag, named_mask, unpack
 from cornerturn_model import checks, cycles
 from cornerturn_model.instruction import (
     Across,
@@ -12,29 +15,42 @@ from cornerturn_model.instruction import (
     Digit,
     Fence,
     Halt,
+    Limits,
     Nop,
     Segment,
     Swap,
     Tile,
     as_descriptor,
 )
+from cornerturn_model.rows import rows_of
 from hypothesis import strategies as st
 
-__all__ = ["BROKEN", "broken", "instructions", "noise", "programs", "swaps", "tiles"]
+__all__ = [
+    "BROKEN",
+    "broken",
+    "instructions",
+    "limit_tiles",
+    "loop_tiles",
+    "noise",
+    "programs",
+    "swaps",
+    "tiles",
+]
 
 LONGEST = 400
 """Cycles of one instruction at most, on average tens: what a simulator can afford."""
 
 
-def programs(config, max_size=8):
+def programs(config, max_size=8, *, loops=False):
     """Programs of 1 to `max_size` items, instructions or descriptors, all of the given build."""
-    return st.lists(instructions(config), min_size=1, max_size=max_size)
+    return st.lists(instructions(config, loops=loops), min_size=1, max_size=max_size)
 
 
 @st.composite
-def instructions(draw, config):
+def instructions(draw, config, *, loops=False):
     """One item of a program; about one in ten is rejected."""
-    return draw(draw(st.sampled_from(KINDS))(config))
+    kind = draw(st.sampled_from(KINDS + loops * LOOP_KINDS))
+    return draw(kind(config, loops=loops) if kind in (broken, noise) else kind(config))
 
 
 def _element_cells(config):
@@ -46,10 +62,8 @@ def _arena(config):
     return min(config.cells, max(4 * config.beat_cells, 2 * config.max_element_cells * 8))
 
 
-@st.composite
-def tiles(draw, config):
-    """Valid tiles: every pair of modes, every element, digits of any sign, segments, empty ones."""
-    cells = draw(_element_cells(config))
+def _sides(draw, config, cells):
+    """Modes, lane steps and the longest row of two sides, and the elements of their arena."""
     arena = draw(st.sampled_from([_arena(config)] * 7 + [config.cells])) // cells
     modes = draw(st.tuples(*[st.sampled_from([Across, Along])] * 2))
     lane_steps = [draw(st.sampled_from([1, 1, 1, 2, 3, config.lanes - 1])) for _ in modes]
@@ -58,35 +72,49 @@ def tiles(draw, config):
         (config.lanes - 1) // step + 1 if mode is Across else arena
         for mode, step in zip(modes, lane_steps, strict=True)
     ]
-    n = draw(st.integers(1, min(*fits, 3 * config.lanes, 96)) | st.integers(1, min(4, *fits)))
-    counts = draw(st.lists(st.integers(1, 4), max_size=3))
-    # What a side has left for its digits: lanes, and elements of the arena.
-    digits, starts = [], []
-    for mode, lane_step in zip(modes, lane_steps, strict=True):
+    return list(zip(modes, lane_steps, strict=True)), min(*fits, 3 * config.lanes, 96), arena
+
+
+def _place(draw, config, sides, cells, arena, n, counts):
+    """Two sides whose rows stay inside, and for each count the keywords of its steps."""
+    starts, steps = [], []
+    for mode, lane_step in sides:
         across = mode is Across
-        steps, corner = [], []
+        # What the side has left for its steps: lanes, and elements of the arena.
         room = [config.lanes - 1 - across * (n - 1) * lane_step, arena - 1 - (not across) * (n - 1)]
+        low, taken = [0, 0], []
         for count in counts:
-            step = [draw(_step(left, count)) for left in room]
-            room = [left - abs(by) * (count - 1) for left, by in zip(room, step, strict=True)]
-            corner.append([min(0, by) * (count - 1) for by in step])
-            steps.append((step[0], step[1] * cells))
-        low = [-sum(axis) for axis in zip(*corner, strict=True)] if corner else [0, 0]
+            step, moves = [draw(_step(left, count)) for left in room], max(0, count - 1)
+            room = [left - abs(by) * moves for left, by in zip(room, step, strict=True)]
+            low = [a - min(0, by) * moves for a, by in zip(low, step, strict=True)]
+            taken.append((step[0], step[1] * cells))
         lane, cell = (draw(st.integers(a, a + left)) for a, left in zip(low, room, strict=True))
-        digits.append(steps)
-        starts.append(
-            Across(lane, cell * cells, lane_step) if across else Along(lane, cell * cells)
-        )
-    digits = [Digit(count, *step) for count, *step in zip(counts, *digits, strict=True)]
+        place = (lane, cell * cells)
+        starts.append(Across(*place, lane_step) if across else Along(*place))
+        steps.append(taken)
+    return starts, [
+        dict(zip(("in_step", "out_step"), step, strict=True)) for step in zip(*steps, strict=True)
+    ]
+
+
+@st.composite
+def tiles(draw, config):
+    """Valid tiles: every pair of modes, every element, digits of any sign, segments, empty ones."""
+    cells = draw(_element_cells(config))
+    sides, most, arena = _sides(draw, config, cells)
+    n = draw(st.integers(1, most) | st.integers(1, min(4, most)))
+    counts = draw(st.lists(st.integers(1, 4), max_size=3))
+    starts, steps = _place(draw, config, sides, cells, arena, n, counts)
+    digits = [Digit(count, **step) for count, step in zip(counts, steps, strict=True)]
     length = n
     form = draw(st.sampled_from(["plain"] * 5 + ["row", "digit", "zero"]))
     if form == "row":
         n = draw(_segment(n))
     elif form == "digit" and digits:
-        digits[0] = Digit(draw(_segment(counts[0])), digits[0].in_step, digits[0].out_step)
+        digits[0] = dataclasses.replace(digits[0], count=draw(_segment(counts[0])))
     elif form == "zero" and digits:
         where = draw(st.integers(0, len(digits) - 1))
-        digits[where] = Digit(0, digits[where].in_step, digits[where].out_step)
+        digits[where] = dataclasses.replace(digits[where], count=0)
     elif form == "zero":
         n = 0
     tile = Tile(*starts, n, tuple(digits), cells)
@@ -95,6 +123,74 @@ def tiles(draw, config):
     if checks.check(config, descriptor) == Status.OVERLAP or _too_long(config, descriptor):
         return Tile(*starts, min(length, config.lanes), (), cells)
     return tile
+
+
+@st.composite
+def loop_tiles(draw, config):
+    """Valid tiles with loops, segments and remainders, none of which needs limits."""
+    tile, _ = draw(_looped(config))
+    return tile
+
+
+@st.composite
+def limit_tiles(draw, config):
+    """Tiles with limits: rows trimmed, suppressed, or outside the array as they run."""
+    tile, reach = draw(_looped(config))
+    tags = st.sampled_from([Tag.HO, Tag.WO, Tag.CO, Tag.NONE])
+    multipliers = st.sampled_from([0, 1, 1, 2, reach])
+
+    def tagged(loop):
+        return dataclasses.replace(loop, tag=draw(tags), multiplier=draw(multipliers))
+
+    def segmented(length):
+        return tagged(length) if isinstance(length, Segment) else length
+
+    digits = [tagged(dataclasses.replace(d, count=segmented(d.count))) for d in tile.digits]
+    row_tag = draw(tags)
+    limits = {
+        tag: draw(st.sampled_from([0, 0, 1, 2, 3, 2 * reach, 1 << 31])) for tag in list(Tag)[1:]
+    }
+    if row_tag is not Tag.NONE:
+        limits[row_tag] = draw(st.integers(0, reach) | st.integers(1, 4 * reach))
+    sides = [tile.src, tile.dst]
+    if draw(st.sampled_from([False, True, True])):
+        # A shift that may take some rows outside, or only what is trimmed away.
+        side = draw(st.integers(0, 1))
+        lane = sides[side].lane + draw(st.sampled_from([0, 0, 1, config.lanes // 2]))
+        cell = draw(st.sampled_from([sides[side].cell, 0, config.cells - 2 * tile.element_cells]))
+        sides[side] = dataclasses.replace(sides[side], lane=lane, cell=cell)
+    limited = dataclasses.replace(
+        tile, src=sides[0], dst=sides[1], n=segmented(tile.n), digits=tuple(digits),
+        ho=tagged(tile.ho), wo=tagged(tile.wo), limits=Limits(*limits.values()), row_tag=row_tag,
+    )  # fmt: skip
+    return tile if _too_long(config, limited.encode()) else limited
+
+
+@st.composite
+def _looped(draw, config):
+    """A valid tile with loops, and the elements of its longest row, or segments' sum if more."""
+    cells = draw(_element_cells(config))
+    sides, most, arena = _sides(draw, config, cells)
+    n = draw(st.integers(1, most) | st.integers(1, min(6, most)))
+    as_digit = draw(st.booleans())
+    align = draw(st.integers(1, 4)) if as_digit else n
+    co = draw(st.integers(1, 3 * align))
+    counts = [draw(st.integers(1, 3)) for _ in range(2)] + [-(-co // align)]
+    counts += as_digit * [min(align, co)] + draw(st.lists(st.integers(1, 3), max_size=2))
+    if draw(st.sampled_from([False] * 9 + [True])):
+        counts[draw(st.integers(0, 1))] = 0
+    starts, steps = _place(draw, config, sides, cells, arena, n, counts)
+    segment = Segment(co, align, **steps[2])
+    digits = [Digit(count, **step) for count, step in zip(counts[3:], steps[3:], strict=True)]
+    if as_digit:
+        digits[0] = dataclasses.replace(digits[0], count=segment)
+    ho, wo = (Digit(count, **step) for count, step in zip(counts[:2], steps[:2], strict=True))
+    tile = Tile(*starts, n if as_digit else segment, tuple(digits), cells, ho=ho, wo=wo)
+    descriptor = tile.encode()
+    if checks.check(config, descriptor) == Status.OVERLAP or _too_long(config, descriptor):
+        short = Segment(min(3, n), min(2, n))
+        tile = Tile(*starts, short, (), cells, ho=Digit(min(2, ho.count)), wo=Digit(2))
+    return tile, max(n, co)
 
 
 def _step(room, count):
@@ -153,9 +249,7 @@ def _mode(draw, config, tile):
 
 def _unsupported(draw, config, tile):
     return _fields(tile, **draw(st.sampled_from([
-        {"in_mode": 2}, {"out_mode": 2}, {"pair": 1}, {"pair": 2}, {"repeat_ho": 2},
-        {"repeat_wo": 65535}, {"co": 9, "co_align": 8}, {"limit_ho": 1}, {"limit_wo": 1 << 31},
-        {"limit_co": 7},
+        {"in_mode": 2}, {"out_mode": 2}, {"pair": 1}, {"pair": 2},
     ])))  # fmt: skip
 
 
@@ -216,6 +310,26 @@ BROKEN = {
 """What breaks one rule, by the status of its rejection: (draw, config, tile) -> descriptor."""
 
 
+def _count_of_segments(draw, config, tile):
+    return _fields(tile, co=(1 << 16) + draw(st.integers(0, 9)), co_align=1)
+
+
+def _far(draw, config, tile):
+    """A start or a step too far to be added up, whatever the limits would suppress."""
+    lanes = 1 << config.lane_bits + 4
+    far = draw(st.sampled_from([
+        {"in_lane": lanes}, {"out_lane": (1 << 32) - 1},
+        {"repeat_ho": 2, "ho_in_lane": lanes}, {"repeat_wo": 2, "wo_out_lane": -lanes},
+        {"d5_count": 65535, "d5_in_lane": draw(st.sampled_from([-1, 1])) * lanes},
+    ]))  # fmt: skip
+    one = Tile(Along(0, 0), Along(1, 0), 1, limits=Limits(ho=1)).encode()
+    return _fields(one, **far)
+
+
+BROKEN_LOOPS = {Status.COUNT: _count_of_segments, Status.RANGE: _far}
+"""The same for rules about loops and limits."""
+
+
 def breakable(config):
     """The statuses that a descriptor can be rejected with in this build."""
     impossible = set()
@@ -229,26 +343,43 @@ def breakable(config):
 
 
 @st.composite
-def broken(draw, config, statuses=None):
+def broken(draw, config, statuses=None, *, loops=False):
     """Descriptors rejected with one of the given statuses (default: any that is possible)."""
     status = draw(st.sampled_from(statuses or breakable(config)))
-    tile = draw(tiles(config)).encode()
-    return BROKEN[status](draw, config, tile)
+    tile = draw(loop_tiles(config) if loops else tiles(config)).encode()
+    ways = [BROKEN[status], *([BROKEN_LOOPS[status]] if loops and status in BROKEN_LOOPS else [])]
+    return draw(st.sampled_from(ways))(draw, config, tile)
 
 
 @st.composite
-def noise(draw, config):
+def noise(draw, config, *, loops=False):
     """Valid descriptors with a few bits flipped, and bits without any meaning; never long."""
-    item = as_descriptor(draw(st.one_of(tiles(config), swaps(config))))
+    item = as_descriptor(
+        draw(st.one_of(tiles(config), swaps(config), *loops * [limit_tiles(config)]))
+    )
     named = [bit for field in FIELDS.values() for bit in range(field.offset, sum(field[1:3]))]
     for bit in draw(st.lists(st.sampled_from(named), min_size=1, max_size=3)):
         item ^= 1 << bit
     item = draw(st.sampled_from([item] * 4 + [item ^ 1 << 480, item * 3 % (1 << 2048)]))
-    return Nop() if _too_long(config, item) else item
+    return Nop() if _too_long(config, item) or (not loops and _has_loops(item)) else item
+
+
+def _has_loops(item):
+    f = unpack(item)
+    return f["opcode"] == Opcode.TILE and (
+        max(f["repeat_ho"], f["repeat_wo"]) > 1
+        or f["co"] > f["co_align"]
+        or any(f[f"limit_{name}"] for name in ("ho", "wo", "co"))
+    )
 
 
 def _too_long(config, item):
-    return cycles.count(config, [item])["cycles"] > LONGEST
+    """Whether an accepted item takes more than :data:`LONGEST` cycles."""
+    if unpack(item)["opcode"] != Opcode.TILE or checks.check(config, item) != Status.OK:
+        return False
+    # A row takes at least a slot; so many are not even counted.
+    many = rows_of(config, item).number > LONGEST
+    return many or cycles.count(config, [item])["cycles"] > LONGEST
 
 
 def _plain(config):
@@ -257,3 +388,6 @@ def _plain(config):
 
 KINDS = (tiles,) * 24 + (swaps,) * 6 + (_plain,) * 3 + (broken,) * 2 + (noise,)
 """The kinds of instruction, as often as they come."""
+
+LOOP_KINDS = (loop_tiles,) * 12 + (limit_tiles,) * 24
+"""What comes in addition if there are loops."""

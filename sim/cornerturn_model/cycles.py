@@ -1,7 +1,8 @@
 """When every slot of a program issues, exactly (specification, sections 3 to 5).
 
-Time depends on no data and, within a tile, only on the positions of a row's ends in their words.
-So a tile is the histogram of those positions over its rows, however many rows there are::
+Time depends on no data and, within a tile, only on the lengths of the rows and the positions of
+their ends in words. So a tile is the histogram of those over its rows, however many there are; only
+if limits trim them, each row is looked at::
 
     descriptor --> Span: slots, last write, beats, own stalls --> count: where the spans may start
 """
@@ -10,10 +11,12 @@ import functools
 from collections import Counter
 from typing import NamedTuple
 
+import numpy as np
 from cornerturn.fields import COUNTERS, Mode, Opcode, Status
 
 from . import checks
 from .instruction import as_descriptor
+from .rows import decode, rows_of, walk
 
 __all__ = ["count", "limit"]
 
@@ -26,14 +29,25 @@ class Span(NamedTuple):
     beats_read: int = 0
     beats_written: int = 0
     rows: int = 0
+    blocks: int = 0
     stalls_hazard: int = 0
     stalls_port: int = 0
+    stops: bool = False  # a row ended it
+
+
+class Shape(NamedTuple):
+    """What the time of a row depends on."""
+
+    source: int  # cell of its first element in the word, 0 across
+    destination: int
+    length: int  # elements left of it
 
 
 def count(config, program):
     """The counters of a program, by name; `cycles` is one of them.
 
-    Every rejection and every HALT ends a segment; what follows starts without a memory of it.
+    Every rejection, every HALT and every instruction that a row ends is the end of a segment; what
+    follows starts without a memory of it.
     """
     totals = Counter(dict.fromkeys(COUNTERS, 0))
     segment = _Segment(config, totals)
@@ -41,8 +55,7 @@ def count(config, program):
         if checks.check(config, descriptor) != Status.OK:
             segment = _Segment(config, totals)
             continue
-        segment.issue(descriptor)
-        if checks.decode(descriptor)["opcode"] == Opcode.HALT:
+        if segment.issue(descriptor) or decode(descriptor)["opcode"] == Opcode.HALT:
             segment = _Segment(config, totals)
     return dict(totals)
 
@@ -57,13 +70,16 @@ def limit(config, program):
     for descriptor in map(as_descriptor, program):
         if checks.check(config, descriptor) != Status.OK:
             continue
-        f = checks.decode(descriptor)
+        f = decode(descriptor)
         if f["opcode"] == Opcode.SWAP:
             beats += sum(2 * _words(config, n << f["element"]) for n in range(1, f["n"]))
         elif f["opcode"] == Opcode.TILE:
-            rows = checks.rows_of(descriptor)
-            number = functools.reduce(lambda product, n: product * n, rows.counts)
-            beats += number * _words(config, rows.length * rows.element_cells)
+            rows = rows_of(config, descriptor)
+            histogram, _ = _histogram(config, rows)
+            beats += sum(
+                number * _words(config, shape.length * rows.element_cells)
+                for shape, number in histogram.items()
+            )
     return beats
 
 
@@ -78,8 +94,8 @@ class _Segment:
         self._writes = []  # (region, first cycle in which a read may meet it)
 
     def issue(self, descriptor):
-        """Add one accepted instruction."""
-        config, opcode = self._config, checks.decode(descriptor)["opcode"]
+        """Add one accepted instruction; whether it stops the engine on its own account."""
+        config, opcode = self._config, decode(descriptor)["opcode"]
         read, write = checks.regions(config, descriptor)
         span = _span(config, descriptor)
         self._writes = [entry for entry in self._writes if entry[1] > self._ready]
@@ -103,66 +119,129 @@ class _Segment:
             stalls_hazard=after_hazard - self._ready + span.stalls_hazard,
             stalls_fence=after_fence - self._ready,
             stalls_port=span.stalls_port,
-            blocks=int(write is not None),
+            blocks=span.blocks,
             instructions=1,
         )
         self._completed = completed + 1
         self._ready = start + max(span.length, config.check_interval)
+        return span.stops
 
 
 def _span(config, descriptor):
-    f = checks.decode(descriptor)
+    f = decode(descriptor)
     if checks.regions(config, descriptor) == (None, None):
         return Span()
     if f["opcode"] == Opcode.SWAP:
         return _swap_span(config, f["in_cell"] % config.beat_cells, f["n"], 1 << f["element"])
-    return _tile_span(config, checks.rows_of(descriptor), checks.serial(config, descriptor))
+    return _tile_span(config, rows_of(config, descriptor), checks.serial(config, descriptor))
 
 
 def _tile_span(config, rows, serial):
-    cells = rows.length * rows.element_cells
-    histogram, last = _offsets(config, rows)
+    histogram, last = _histogram(config, rows)
     length = beats_read = beats_written = stalls = 0
-    for (source, destination), number in histogram.items():
-        reads, writes = _words(config, source + cells), _words(config, destination + cells)
-        slots, last_write = max(reads, writes), writes - 1
-        wait = 0
-        if serial:
-            if reads > config.protected_beats:
-                slots, last_write = slots + config.hold_beats, last_write + config.hold_beats
-            wait = max(0, last_write + _raw_distance(config) - slots)
+    for shape, number in histogram.items():
+        reads, writes, slots, last_write, wait = _row_time(config, rows, serial, shape)
         beats_read += number * reads
         beats_written += number * writes
         length += number * (slots + wait)
         stalls += number * wait
-        if (source, destination) == last:
-            # Nothing waits behind the last row.
-            tail = (slots, last_write, wait)
-    slots, last_write, wait = tail
+    # Nothing waits behind the last row.
+    _, _, slots, last_write, wait = _row_time(config, rows, serial, last.shape)
     length, stalls = length - wait, stalls - wait
     return Span(
         length,
         length - slots + last_write,
         beats_read,
         beats_written,
-        sum(histogram.values()),
+        sum(number for shape, number in histogram.items() if shape.length),
+        last.blocks,
         stalls,
+        stops=last.stops,
     )
 
 
-def _offsets(config, rows):
-    """The rows by (os, od), and the pair of the last row."""
+def _row_time(config, rows, serial, shape):
+    """Beats read and written by a row, its slots, its last that writes, and the wait behind it."""
+    if not shape.length:
+        return 0, 0, 1, 0, 0
+    cells = shape.length * rows.element_cells
+    reads, writes = (_words(config, start + cells) for start in shape[:2])
+    slots, last_write, wait = max(reads, writes), writes - 1, 0
+    if serial:
+        if reads > config.protected_beats:
+            slots, last_write = slots + config.hold_beats, last_write + config.hold_beats
+        wait = max(0, last_write + _raw_distance(config) - slots)
+    return reads, writes, slots, last_write, wait
+
+
+class _Last(NamedTuple):
+    """How a tile ends."""
+
+    shape: Shape  # of its last row
+    blocks: int  # begun until then
+    stops: bool  # whether the row is one that ends it, outside the array
+
+
+def _histogram(config, rows):
+    """The number of rows by their :class:`Shape`, and how they end."""
+    if rows.limited:
+        return _walked(config, rows)
+    histogram, last = Counter(), None
+    for part in rows.parts:
+        positions, end = _positions(config, rows, part)
+        for position, number in positions.items():
+            histogram[Shape(*position, part.length)] += number
+        last = Shape(*end, part.length)
+    return histogram, _Last(last, rows.blocks, stops=False)
+
+
+def _walked(config, rows):
+    """The same by a look at each row."""
+    histogram, blocks, last, word = Counter(), 0, None, config.beat_cells
+    for chunk in walk(config, rows):
+        source = _position(config, rows.source, chunk.source[-1])
+        destination = _position(config, rows.destination, chunk.destination[-1])
+        # One number a row; it is 0 for all that neither read nor write.
+        keys = ((chunk.length * word + destination) * word + source) * (chunk.length > 0)
+        unique, numbers = np.unique(keys, return_counts=True)
+        for key, number in zip(unique.tolist(), numbers.tolist(), strict=True):
+            histogram[_shape(config, key)] += number
+        blocks += int(chunk.begins.sum())
+        last = Shape(0, 0, 0) if chunk.fault else _shape(config, int(keys[-1]))
+    if chunk.fault:
+        histogram[last] += 1
+        blocks += chunk.fault.begins
+    return histogram, _Last(last, blocks, stops=chunk.fault is not None)
+
+
+def _shape(config, key):
+    rest, source = divmod(key, config.beat_cells)
+    length, destination = divmod(rest, config.beat_cells)
+    return Shape(source, destination, length)
+
+
+def _position(config, side, cell):
+    """The place of a row's start in its word; across it is the lane's business, and counts as 0."""
+    return cell % config.beat_cells * (side.mode == Mode.ALONG)
+
+
+def _positions(config, rows, part):
+    """The rows of a part by their two positions, and those of the last row."""
     word = config.beat_cells
-    # Across, the place in the word is the lane's business: all of it counts as 0.
-    along = [side.mode == Mode.ALONG for side in (rows.source, rows.destination)]
 
     def position(source_cell, destination_cell):
-        return source_cell % word * along[0], destination_cell % word * along[1]
+        return (
+            _position(config, rows.source, source_cell),
+            _position(config, rows.destination, destination_cell),
+        )
 
-    first = position(rows.source.start[1], rows.destination.start[1])
+    zero = (0,) * len(part.counts)
+    first = position(
+        rows.source.places(zero, part.first)[1], rows.destination.places(zero, part.first)[1]
+    )
     histogram, last = Counter({first: 1}), first
     for number, (_, a), (_, b) in zip(
-        rows.counts, rows.source.steps, rows.destination.steps, strict=True
+        part.counts, rows.source.steps, rows.destination.steps, strict=True
     ):
         # The positions repeat after at most W iterations, as W is a power of two.
         moves = Counter()
@@ -202,7 +281,7 @@ def _swap_span(config, offset, n, cells):
                 written[time] = across_write
                 beats += 1
                 time += 1
-    return Span(time, time - 1, beats, beats, n - 1, stalls_port=stalls)
+    return Span(time, time - 1, beats, beats, n - 1, 1, stalls_port=stalls)
 
 
 def _meet(read, write):

@@ -1,19 +1,22 @@
 """What a program leaves in the memories, with its completions and counters.
 
-A lane's memory is a row of a numpy array. Viewed in elements instead of cells, a side of a tile is
-a strided view of it, with an axis for each loop and one for the elements of a row; a tile is one
-assignment from view to view, wherever the order of its rows cannot be seen.
+A side of a tile is a strided view of its memory in elements, with an axis for each loop and one for
+the elements of a row: a tile is one assignment from view to view, wherever the order of its rows
+cannot be seen. Rows that are trimmed go through lists of places, rows that meet one by one.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from cornerturn.fields import Opcode, Status
+from cornerturn.fields import RECORDS, Opcode, Status
 
 from . import checks, cycles
 from .instruction import as_descriptor
+from .rows import decode, rows_of, walk
 
 __all__ = ["Result", "cell_dtype", "run"]
+
+CO = RECORDS.index("co")
 
 
 class Result(NamedTuple):
@@ -23,6 +26,7 @@ class Result(NamedTuple):
     completions: list[tuple[int, Status]]  # (index, status), in order
     counters: dict[str, int]
     cycles: int  # counters["cycles"]
+    faults: dict[int, tuple[int, int]]  # index -> (lane, cell) of the row that ended it
 
 
 def cell_dtype(config):
@@ -50,14 +54,17 @@ def run(config, lmem, program, *, start_index=0):
     """
     lmem = _checked_copy(config, lmem)
     descriptors = [as_descriptor(item) for item in program]
-    completions = []
-    for index, descriptor in enumerate(descriptors, start_index):
+    completions, faults = [], {}
+    for number, descriptor in enumerate(descriptors, start_index):
+        index, fault = number % (1 << 32), None
         status = checks.check(config, descriptor)
         if status == Status.OK:
-            _execute(config, lmem, descriptor)
-        completions.append((index % (1 << 32), status))
+            fault = _execute(config, lmem, descriptor)
+        if fault:
+            status, faults[index] = fault.status, fault.address
+        completions.append((index, status))
     counters = cycles.count(config, descriptors)
-    return Result(lmem, completions, counters, counters["cycles"])
+    return Result(lmem, completions, counters, counters["cycles"], faults)
 
 
 def _checked_copy(config, lmem):
@@ -74,58 +81,119 @@ def _checked_copy(config, lmem):
 
 
 def _execute(config, lmem, descriptor):
-    f = checks.decode(descriptor)
-    cells = 1 << f["element"]
-    # Alignment is checked, so no element straddles two of this view.
-    memory = lmem.view(np.dtype((np.void, cells * lmem.itemsize)))
+    """Run an accepted instruction; what ended it early, if anything did."""
+    f = decode(descriptor)
     if f["opcode"] == Opcode.TILE:
-        rows = checks.rows_of(descriptor)
-        if not rows.empty:
-            _move(memory, rows, serial=checks.serial(config, descriptor))
-    elif f["opcode"] == Opcode.SWAP:
-        lane, cell, n = f["in_lane"], f["in_cell"] // cells, f["n"]
-        block = memory[lane : lane + n, cell : cell + n]
-        block[...] = block.T.copy()
+        return _tile(config, lmem, descriptor)
+    if f["opcode"] == Opcode.SWAP:
+        lane, n, cells = f["in_lane"], f["n"], 1 << f["element"]
+        block = lmem[lane : lane + n, f["in_cell"] : f["in_cell"] + n * cells]
+        block = block.reshape(n, n, cells)
+        block[...] = block.transpose(1, 0, 2).copy()
+    return None
 
 
-def _move(memory, rows, *, serial):
-    source, destination = (_view(memory, rows, side) for side in (rows.source, rows.destination))
-    if serial:
-        for index in np.ndindex(source.shape[:-1]):
-            destination[index] = source[index].copy()
-        return
-    # No row reads what another wrote. Iterations that write one place: only the last remains.
-    last = tuple(-1 if stride == 0 else slice(None) for stride in destination.strides)
-    source, destination = source[last], destination[last]
-    # The order among other rows that may write one place is that of the loops outside them.
-    outer = next(axis for axis in range(destination.ndim + 1) if _injective(destination, axis))
-    for index in np.ndindex(source.shape[:outer]):
-        destination[index] = source[index]
+def _tile(config, lmem, descriptor):
+    rows = rows_of(config, descriptor)
+    source, destination = (_Elements(lmem, rows, side) for side in (rows.source, rows.destination))
+    serial = checks.serial(config, descriptor)
+    if rows.empty:
+        return None
+    if not rows.limited and not serial:
+        return _by_views(rows, source, destination)
+    in_order = serial or not destination.injective(
+        _around([(*part.counts, part.length) for part in rows.parts])
+    )
+    move = _one_by_one if in_order else _by_places
+    for chunk in walk(config, rows):
+        move(source, destination, chunk)
+        if chunk.fault:
+            return chunk.fault
+    return None
 
 
-def _view(memory, rows, side):
-    """The elements of a side: an axis for each loop that repeats, then one for the row."""
-    lane_stride, element_stride = memory.strides
-
-    def address(lane, cell):
-        return lane * lane_stride + cell // rows.element_cells * element_stride
-
-    axes = [
-        (count, address(*step))
-        for count, step in zip(rows.counts, side.steps, strict=True)
-        if count > 1
-    ]
-    axes.append((rows.length, address(*side.element_step)))
-    shape, strides = zip(*axes, strict=True)
-    return np.ndarray(shape, memory.dtype, memory, address(*side.start), strides)
+def _around(shapes):
+    """The shape of a tile, of the shapes of its parts: as if all segments were whole."""
+    shape = np.max(shapes, axis=0)
+    shape[CO] += len(shapes) - 1
+    return shape
 
 
-def _injective(view, outer):
-    """Whether, by a sufficient test, no two indices of the axes from `outer` on name one place."""
-    reach = 0
-    axes = zip(view.shape[outer:], view.strides[outer:], strict=True)
-    for count, stride in sorted(axes, key=lambda axis: abs(axis[1])):
-        if count > 1 and abs(stride) <= reach:
-            return False
-        reach += (count - 1) * abs(stride)
-    return True
+class _Elements:
+    """One side of a tile as elements somewhere in the bytes of an array."""
+
+    def __init__(self, array, rows, side):
+        self._array = array
+        self._side = side
+        self._type = np.dtype((np.void, rows.element_cells * array.itemsize))
+        steps = (*side.steps, side.element_step)
+        self.strides = tuple(map(self._bytes, steps))  # of each record, and of the row
+
+    def _bytes(self, address):
+        return sum(part * stride for part, stride in zip(address, self._array.strides, strict=True))
+
+    def injective(self, shape):
+        """Whether, by a sufficient test, no two elements share a byte."""
+        reach = self._type.itemsize - 1
+        strides = self.strides[len(self.strides) - len(shape) :]
+        for count, stride in sorted(zip(shape, map(abs, strides), strict=True), key=lambda a: a[1]):
+            if count > 1 and stride <= reach:
+                return False
+            reach += (count - 1) * stride
+        return True
+
+    def view(self, part):
+        """A part of the tile: an axis for each record, then one for the row."""
+        start = self._bytes(self._side.places((0,) * len(part.counts), part.first))
+        shape = (*part.counts, part.length)
+        return np.ndarray(shape, self._type, self._array, start, self.strides)
+
+    def rows(self, addresses, lengths):
+        """The rows at some addresses, one array each."""
+        stride = self.strides[-1:]
+        for start, length in zip(self._bytes(addresses).tolist(), lengths.tolist(), strict=True):
+            if length:
+                yield np.ndarray((length,), self._type, self._array, start, stride)
+
+    def places(self, addresses, lengths):
+        """The elements of the rows at some addresses, in order, as indices of :meth:`anywhere`."""
+        k = np.arange(lengths.max(initial=0))
+        places = self._bytes(addresses)[:, None] + k * self.strides[-1]
+        return places[k < lengths[:, None]]
+
+    def anywhere(self):
+        """An element at every byte."""
+        number = self._array.nbytes - self._type.itemsize + 1
+        return np.ndarray((number,), self._type, self._array, strides=(1,))
+
+
+def _one_by_one(source, destination, chunk):
+    """Rows in their order."""
+    for row, place in zip(
+        source.rows(chunk.source, chunk.length),
+        destination.rows(chunk.destination, chunk.length),
+        strict=True,
+    ):
+        place[...] = row.copy()
+
+
+def _by_places(source, destination, chunk):
+    """Rows of any lengths, in no order."""
+    written = destination.places(chunk.destination, chunk.length)
+    destination.anywhere()[written] = source.anywhere()[source.places(chunk.source, chunk.length)]
+
+
+def _by_views(rows, source, destination):
+    """All rows, whole, none of which reads what another wrote."""
+    # Of iterations that write one place only the last remains.
+    last = tuple(slice(-1 if stride == 0 else None, None) for stride in destination.strides)
+    parts = [(source.view(part)[last], destination.view(part)[last]) for part in rows.parts]
+    shape = _around([read.shape for read, _ in parts])
+    # The order among other rows that may write one place is that of the loops outside them: of
+    # `outer` loops, the first two are around both parts.
+    outer = next(axis for axis in range(len(shape)) if destination.injective(shape[axis:]))
+    both = min(outer, CO)
+    for loops in np.ndindex(*shape[:both]):
+        for read, written in parts:
+            for index in np.ndindex(read.shape[both:outer]):
+                written[*loops, *index] = read[*loops, *index]

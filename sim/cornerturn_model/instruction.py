@@ -9,7 +9,7 @@ moves cell 1 of ten lanes to ten cells of lane 0. The encoding is the one of `co
 
 import dataclasses
 
-from cornerturn.fields import DESCRIPTOR_WIDTH, DIGITS, VERSION, Mode, Opcode, pack
+from cornerturn.fields import DESCRIPTOR_WIDTH, DIGITS, VERSION, Mode, Opcode, Tag, pack
 
 __all__ = [
     "Across",
@@ -17,6 +17,7 @@ __all__ = [
     "Digit",
     "Fence",
     "Halt",
+    "Limits",
     "Nop",
     "Segment",
     "Swap",
@@ -44,19 +45,42 @@ class Along:
 
 @dataclasses.dataclass(frozen=True)
 class Segment:
-    """A length given by the segmented axis: min(co_align, co). Stands where a number can."""
+    """A length given by the segmented axis, which the loop co walks; stands where a number can.
+
+    The axis of `co` elements is cut into whole segments of `co_align`, and a remainder. Each is
+    one iteration of co: a step on both sides, and `multiplier` on in the coordinate `tag`.
+    """
 
     co: int
     co_align: int
+    in_step: tuple[int, int] = (0, 0)
+    out_step: tuple[int, int] = (0, 0)
+    tag: Tag = Tag.NONE
+    multiplier: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
 class Digit:
-    """A loop around the rows: `count` iterations, each a step of (lanes, cells) on both sides."""
+    """A loop of `count` iterations: around the rows of a block or, as ho and wo, around the blocks.
+
+    Each iteration is a step of (lanes, cells) on both sides, and `multiplier` on in the coordinate
+    `tag`.
+    """
 
     count: int | Segment
     in_step: tuple[int, int] = (0, 0)
     out_step: tuple[int, int] = (0, 0)
+    tag: Tag = Tag.NONE
+    multiplier: int = 0
+
+
+@dataclasses.dataclass(frozen=True)
+class Limits:
+    """Where the coordinates end; 0 for nowhere."""
+
+    ho: int = 0
+    wo: int = 0
+    co: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,6 +98,12 @@ class Tile:
         and only if `n` does not.
     element_cells : int
         Cells of an element: 1, 2, 4 or 8.
+    ho, wo : Digit
+        The loops around the blocks, outermost first. The loop co inside them is the segment's.
+    limits : Limits
+        What reaches them is neither read nor written.
+    row_tag : Tag
+        The coordinate that the elements of a row advance, by 1 each.
     """
 
     src: Across | Along
@@ -81,16 +111,23 @@ class Tile:
     n: int | Segment
     digits: tuple[Digit, ...] = ()
     element_cells: int = 1
+    ho: Digit = Digit(1)
+    wo: Digit = Digit(1)
+    limits: Limits = Limits()
+    row_tag: Tag = Tag.NONE
 
     def encode(self):
         """The descriptor; ValueError if a value has no place in it."""
         values = {
             "version": VERSION,
             "opcode": Opcode.TILE,
-            "repeat_ho": 1,
-            "repeat_wo": 1,
             "element": _element(self.element_cells),
+            "repeat_ho": self.ho.count,
+            "repeat_wo": self.wo.count,
+            "row_tag": self.row_tag,
         }
+        limits = dataclasses.asdict(self.limits)
+        values |= {f"limit_{name}": limit for name, limit in limits.items()}
         for prefix, side in (("in", self.src), ("out", self.dst)):
             values[f"{prefix}_lane"], values[f"{prefix}_cell"] = side.lane, side.cell
             if isinstance(side, Across):
@@ -99,6 +136,7 @@ class Tile:
             else:
                 values[f"{prefix}_mode"] = Mode.ALONG
         values |= self._lengths()
+        values |= _record("ho", self.ho) | _record("wo", self.wo)
         return pack(values)
 
     def _lengths(self):
@@ -123,10 +161,8 @@ class Tile:
                 raise ValueError(
                     f"count must be a number in all digits but the first, not {digit.count!r}"
                 )
-            values[f"{name}_count"] = digit.count
-            for prefix, step in (("in", digit.in_step), ("out", digit.out_step)):
-                values[f"{name}_{prefix}_lane"], values[f"{name}_{prefix}_cell"] = step
-        return values | {"co": segment.co, "co_align": segment.co_align}
+            values |= _record(name, digit) | {f"{name}_count": digit.count}
+        return values | _record("co", segment) | {"co": segment.co, "co_align": segment.co_align}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,6 +230,14 @@ def as_descriptor(item):
     if not 0 <= item < 1 << DESCRIPTOR_WIDTH:
         raise ValueError(f"descriptor must be 0 to 2**{DESCRIPTOR_WIDTH} - 1, not {item!r}")
     return item
+
+
+def _record(name, loop):
+    """The fields of a record, without its count."""
+    values = {f"{name}_tag": loop.tag, f"{name}_multiplier": loop.multiplier}
+    for prefix, step in (("in", loop.in_step), ("out", loop.out_step)):
+        values[f"{name}_{prefix}_lane"], values[f"{name}_{prefix}_cell"] = step
+    return values
 
 
 def _element(cells):

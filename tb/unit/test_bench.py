@@ -10,8 +10,8 @@ import pytest
 from cornerturn.config import Config
 from cornerturn.fields import Status
 from cornerturn_model import cycles, golden
-from cornerturn_model.checks import rows_of
 from cornerturn_model.instruction import Swap
+from cornerturn_model.rows import rows_of
 from cornerturn_sim import bench, peers
 from rich.console import Console
 
@@ -91,7 +91,7 @@ def test_budgets(results):
         beats = [cycles.limit(config, [tile]) for tile in program]
         if work.section == "tensor":
             # At most one beat more for a row that does not begin at a word.
-            rows = [math.prod(rows_of(tile.encode()).counts) for tile in program]
+            rows = [rows_of(config, tile.encode()).number for tile in program]
             beats = [sum(pair) for pair in zip(beats, rows, strict=True)]
         slots = sum(max(number, config.check_interval) for number in beats[:-1]) + beats[-1]
         assert row["cycles"] <= slots + 2 * config.hops + 12, row
@@ -150,8 +150,8 @@ def test_a_matrix_by_its_rows(config, sizes):
 def test_padded_lanes_cost_nothing():
     config = Config(lanes_per_hop=4)
     plan = bench.plan(config, [matrix(33, 3, 1)])
-    rows = [rows_of(tile.encode()) for tile in plan.program]
-    assert sum(row.length * math.prod(row.counts) for row in rows) == 99
+    rows = [rows_of(config, tile.encode()) for tile in plan.program]
+    assert sum(row.length * row.number for row in rows) == 99
     assert all(row.length <= 32 for row in rows)
 
 

@@ -8,6 +8,7 @@ schedule keeps the meaning of the program without ever reading and writing a wor
 from collections import Counter
 
 import numpy as np
+import plain
 import pytest
 from cornerturn.config import PRESETS, Config
 from cornerturn.fields import COUNTERS, Opcode, Status, unpack
@@ -44,6 +45,7 @@ class Clock:
         self.next = 0  # the first free cycle
         self.issued = []  # (first slot, last writing slot, write region or None)
         self.crossing = {}  # of this SWAP: slot -> words that its across write touches
+        self.stopped = False  # by a row outside the array
         self.events = []  # (cycle, is_write, row, [((lane, cell), place in the row)])
 
     def slot(self, row, reads, writes, hold=0):
@@ -79,49 +81,50 @@ class Clock:
             last_write = self.slot(None, [], [])
         elif f["opcode"] == Opcode.SWAP:
             last_write = self.swap(f)
+            self.counters["blocks"] += 1
         else:
             last_write = self.tile(descriptor)
         self.issued.append((first, last_write, write))
         self.counters["instructions"] += 1
-        self.counters["blocks"] += read is not None
 
     def tile(self, descriptor):
-        """All rows of a tile, beat by beat; the cycle of the last slot that writes."""
-        config, rows = self.config, checks.rows_of(descriptor)
+        """All rows of a tile, beat by beat; the last slot that writes, or the last of all."""
+        config, f = self.config, unpack(descriptor)
         serial = checks.serial(config, descriptor)
-        last_write = None
-        for index in np.ndindex(rows.counts):
-            row = {}
-            reads = self.beats(rows, rows.source, index)
-            writes = self.beats(rows, rows.destination, index)
-            if serial and last_write is not None:
-                wait = last_write + config.write_delay + config.raw_gap - self.next
+        limited = f["limit_ho"] or f["limit_wo"] or f["limit_co"]
+        written = None  # the slot of the last write of any row before
+        for row in plain.rows(f):
+            if serial and written is not None:
+                wait = written + config.write_delay + config.raw_gap - self.next
                 self.counters["stalls_hazard"] += max(0, wait)
                 self.next += max(0, wait)
+            self.counters["blocks"] += row.begins
+            if limited and plain.touches_outside(config, f, row):
+                self.stopped = True
+                return self.slot(None, [], [])
+            if row.length == 0:
+                last = self.slot(None, [], [])
+                continue
+            data = {}
+            reads = self.beats(f, "in", row.source, row.length)
+            writes = self.beats(f, "out", row.destination, row.length)
             hold = config.hold_beats if serial and len(reads) > config.protected_beats else 0
             start = self.next
             for b in range(max(len(reads), len(writes))):
-                at = self.slot(row, reads[b : b + 1], writes[b : b + 1], hold)
-                last_write = at if b < len(writes) else last_write
+                at = self.slot(data, reads[b : b + 1], writes[b : b + 1], hold)
+                last = written = at if b < len(writes) else written
             self.next = start + max(len(reads), len(writes)) + hold
             self.counters["rows"] += 1
-        return last_write
+        return last
 
-    def beats(self, rows, side, index):
+    def beats(self, f, side, start, length):
         """The beats of a row's side: for each, the cells in it and their places in the row."""
-        config, g = self.config, rows.element_cells
-        lane = side.start[0] + sum(i * step[0] for i, step in zip(index, side.steps, strict=True))
-        cell = side.start[1] + sum(i * step[1] for i, step in zip(index, side.steps, strict=True))
-        across = side.element_step[0] != 0
-        beats = {}
-        for place in range(rows.length * g):
-            k, c = divmod(place, g)
-            if across:
-                at, beat = (lane + k * side.element_step[0], cell + c), place // config.beat_cells
-            else:
-                at = (lane, cell + place)
-                beat = at[1] // config.beat_cells - cell // config.beat_cells
-            beats.setdefault(beat, []).append((at, place))
+        word, beats = self.config.beat_cells, {}
+        for k, cells in enumerate(plain.elements(f, side, start, length)):
+            for c, (lane, cell) in enumerate(cells):
+                place = k * len(cells) + c
+                beat = place // word if f[f"{side}_mode"] == 0 else cell // word - start[1] // word
+                beats.setdefault(beat, []).append(((lane, cell), place))
         assert list(beats) == list(range(len(beats)))
         return list(beats.values())
 
@@ -182,27 +185,23 @@ class Clock:
 def on_a_clock(config, lmem, program):
     """The counters of a program, and the memories that its slots leave behind."""
     counters, lmem = Counter(dict.fromkeys(COUNTERS, 0)), lmem.copy()
-    segments = [[]]
-    for descriptor in map(as_descriptor, program):
-        accepted = checks.check(config, descriptor) == Status.OK
+    clock = Clock(config)
+    for descriptor in [*map(as_descriptor, program), None]:
+        accepted = descriptor is not None and checks.check(config, descriptor) == Status.OK
         if accepted:
-            segments[-1].append(descriptor)
-        if not accepted or unpack(descriptor)["opcode"] == Opcode.HALT:
-            segments.append([])
-    for segment in segments:
-        clock = Clock(config)
-        for descriptor in segment:
             clock.instruction(descriptor)
-        clock.act(lmem)
-        counters.update(clock.counters)
-        counters["cycles"] += clock.cycles
+        if not accepted or clock.stopped or unpack(descriptor)["opcode"] == Opcode.HALT:
+            clock.act(lmem)
+            counters.update(clock.counters)
+            counters["cycles"] += clock.cycles
+            clock = Clock(config)
     return dict(counters), lmem
 
 
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @given(data=st.data())
 def test_against_a_clock(config, data):
-    program = data.draw(programs(config, max_size=5))
+    program = data.draw(programs(config, max_size=5, loops=data.draw(st.booleans())))
     generator = np.random.default_rng(len(program))
     before = generator.integers(0, 256, (config.lanes, config.cells), np.uint8)
     counters, after = on_a_clock(config, before, program)
