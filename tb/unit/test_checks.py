@@ -5,7 +5,7 @@ import itertools
 import plain
 import pytest
 from cornerturn.config import PRESETS, Config
-from cornerturn.fields import FIELDS, Opcode, Status, named_mask, pack, unpack
+from cornerturn.fields import FIELDS, RECORDS, Opcode, Status, Tag, named_mask, pack, unpack
 from cornerturn_model import checks
 from cornerturn_model.checks import Region, check, regions, serial
 from cornerturn_model.instruction import (
@@ -14,6 +14,7 @@ from cornerturn_model.instruction import (
     Digit,
     Fence,
     Halt,
+    Limits,
     Nop,
     Segment,
     Swap,
@@ -118,6 +119,18 @@ def test_count():
     assert judge(co=1, segment_is_digit=1, n=4, co_align=1 << 16) == Status.COUNT
 
 
+def test_count_of_segments():
+    one = ROW | {"co_align": 1}
+    assert judge(base=one, co=65535) == Status.OK
+    assert judge(base=one, co=65536) == Status.COUNT
+    assert judge(base=ROW, co=65535 * 4) == Status.OK
+    assert judge(base=ROW, co=65535 * 4 + 1) == Status.COUNT
+    # With a limit nothing is said about where the rows are. 65535 * 65537 = 2**32 - 1.
+    long = ROW | {"limit_co": 1, "co": (1 << 32) - 1}
+    assert judge(base=long, co_align=65537) == Status.OK
+    assert judge(base=long, co_align=65536) == Status.COUNT
+
+
 CELLS = [name for name in FIELDS if name.endswith("_cell")]
 
 
@@ -186,6 +199,107 @@ def test_range(item, status):
     assert check(TINY, item.encode()) == status
 
 
+@pytest.mark.parametrize(
+    ("co", "align", "in_cell", "status"),
+    [
+        # Whole segments 248..251 and 252..255, then nothing.
+        (8, 4, 248, Status.OK),
+        (8, 4, 249, Status.RANGE),
+        # 247..250 and 251..254, then 255 alone; one more would be outside.
+        (9, 4, 247, Status.OK),
+        (10, 4, 247, Status.RANGE),
+        (9, 4, 248, Status.RANGE),
+        # Only a remainder.
+        (3, 4, 253, Status.OK),
+        (3, 4, 254, Status.RANGE),
+    ],
+)
+def test_range_of_segments(co, align, in_cell, status):
+    tile = Tile(Along(0, in_cell), Along(1, 0), Segment(co, align, (0, 4), (0, 4)))
+    assert check(TINY, tile.encode()) == status
+
+
+def test_range_of_a_segmented_digit():
+    """Three elements a row, 2 rows in each whole segment, 1 in the remainder."""
+    digit = Digit(Segment(5, 2, (0, 6), (0, 6)), (0, 3), (0, 3))
+    assert check(TINY, Tile(Along(0, 241), Along(1, 0), 3, [digit]).encode()) == Status.OK
+    assert check(TINY, Tile(Along(0, 242), Along(1, 0), 3, [digit]).encode()) == Status.RANGE
+
+
+def test_range_of_loops():
+    def tile(lane, repeat_ho, repeat_wo):
+        return Tile(
+            Along(lane, 0), Along(0, 0), 1,
+            ho=Digit(repeat_ho, (-1, 0)), wo=Digit(repeat_wo, (0, 255)),
+        )  # fmt: skip
+
+    assert check(TINY, tile(3, 4, 2).encode()) == Status.OK
+    assert check(TINY, tile(3, 5, 2).encode()) == Status.RANGE
+    assert check(TINY, tile(3, 4, 3).encode()) == Status.RANGE
+    # One of them empty: only the start counts.
+    assert check(TINY, tile(3, 5, 0).encode()) == Status.OK
+    assert check(TINY, tile(3, 0, 3).encode()) == Status.OK
+    assert check(TINY, tile(4, 0, 3).encode()) == Status.RANGE
+
+
+LIMITED = unpack(Tile(Along(0, 0), Along(1, 0), 1, limits=Limits(wo=1)).encode())
+
+
+@pytest.mark.parametrize("side", ["in", "out"])
+@pytest.mark.parametrize("record", RECORDS)
+def test_what_limits_leave_of_range(side, record):
+    """The tiny build: 2 + 4 bits of lanes, 32 of cells, each alone."""
+    counts = {
+        "co": lambda count: {"co": count, "co_align": 1},
+        "ho": lambda count: {"repeat_ho": count},
+        "wo": lambda count: {"repeat_wo": count},
+    }
+    count = counts.get(record, lambda count: {f"{record}_count": count})
+    for number, lane, cell, status in (
+        (2, 63, 0, Status.OK), (2, 64, 0, Status.RANGE), (2, -63, 0, Status.OK),
+        (2, -64, 0, Status.RANGE), (65, 1, 0, Status.RANGE), (64, -1, 0, Status.OK),
+        (1, 9999, 0, Status.OK), (0, 9999, 0, Status.OK),
+        (2, 0, -(1 << 31), Status.OK), (3, 0, -(1 << 31), Status.RANGE),
+        (3, 0, (1 << 31) - 1, Status.OK), (65535, 0, 65537, Status.OK),
+        (65535, 0, 65539, Status.RANGE),
+    ):  # fmt: skip
+        steps = {f"{record}_{side}_lane": lane, f"{record}_{side}_cell": cell}
+        assert judge(base=LIMITED, **count(number), **steps) == status
+
+
+def test_what_limits_leave_of_range_of_segments():
+    """The co loop goes over its whole segments, and on to a remainder: each alone."""
+
+    def judged(co, lane):
+        return judge(base=LIMITED, co=co, co_align=4, co_in_lane=lane)
+
+    assert judged(co=12, lane=31) == Status.OK
+    assert judged(co=12, lane=32) == Status.RANGE
+    assert judged(co=9, lane=63) == Status.OK
+    assert judged(co=9, lane=64) == Status.RANGE
+    assert judged(co=5, lane=-63) == Status.OK
+    assert judged(co=5, lane=-64) == Status.RANGE
+    assert judged(co=4, lane=64) == Status.OK
+    assert judged(co=3, lane=64) == Status.OK
+
+
+def test_what_limits_leave_of_starts():
+    for changes, status in (
+        ({"in_lane": 63}, Status.OK), ({"in_lane": 64}, Status.RANGE),
+        ({"out_lane": 64}, Status.RANGE), ({"out_cell": (1 << 32) - 1}, Status.OK),
+        # Steps are not added up, nor is the row.
+        ({"in_lane": 63, "repeat_ho": 2, "ho_in_lane": 63}, Status.OK),
+        ({"co": (1 << 24) - 1, "co_align": (1 << 24) - 1}, Status.OK),
+        # An empty tile is judged by its start, as ever.
+        ({"in_lane": 4, "co": 0}, Status.RANGE), ({"in_lane": 3, "co": 0}, Status.OK),
+        ({"in_mode": 0, "in_lane_step": 4}, Status.RANGE),
+    ):  # fmt: skip
+        assert judge(base=LIMITED, **changes) == status
+    small = TINY.replace(address_bits=20)
+    assert judge(small, LIMITED, in_cell=(1 << 20) - 1) == Status.OK
+    assert judge(small, LIMITED, in_cell=1 << 20) == Status.RANGE
+
+
 def test_a_swap_of_all_lanes_may_still_be_too_many_cells():
     config = Config(lanes=16, beat_cells=4, cells=8)
     assert check(config, Swap(0, 0, 8).encode()) == Status.OK
@@ -205,6 +319,20 @@ def test_a_swap_of_all_lanes_may_still_be_too_many_cells():
         (Tile(Along(0, 0), Along(0, 0), 5, [Digit(Segment(1, 1))]), Status.OVERLAP, True),
         (Tile(Across(0, 0), Along(2, 2), 4), Status.OK, True),
         (Tile(Across(0, 0), Along(2, 4), 4), Status.OK, False),
+        (Tile(Along(0, 0), Along(0, 0), Segment(8, 4, (0, 4), (0, 4))), Status.OK, True),
+        (Tile(Along(0, 0), Along(0, 0), Segment(8, 5, (0, 4), (0, 4))), Status.OVERLAP, True),
+        # It is the remainder that meets.
+        (Tile(Along(0, 0), Along(0, 8), Segment(5, 4, (0, 8), (0, 8))), Status.OK, True),
+        (Tile(Along(0, 0), Along(0, 8), Segment(4, 4, (0, 8), (0, 8))), Status.OK, False),
+        # Untrimmed rows count, and all that is outside is at the edge of the array.
+        (
+            Tile(Along(0, 0), Along(0, 0), 5, limits=Limits(co=2), row_tag=Tag.CO),
+            Status.OVERLAP,
+            True,
+        ),
+        (Tile(Along(2, 300), Along(2, 700), 4, limits=Limits(co=2)), Status.OK, True),
+        (Tile(Along(9, 0), Along(3, 3), 4, limits=Limits(co=2)), Status.OK, True),
+        (Tile(Along(9, 0), Along(3, 4), 4, limits=Limits(co=2)), Status.OK, False),
         # Boxes meet although no row touches the other's lanes.
         (Tile(Along(0, 0), Along(1, 0), 5, [Digit(2, (2, 0), (2, 0))]), Status.OVERLAP, True),
     ],
@@ -266,6 +394,14 @@ def test_priority_of_a_swap():
         (Tile(Along(0, 8), Along(1, 2), 2, [Digit(3, (1, -4), (0, 2))]),
          Region(0, 2, 0, 2), Region(1, 1, 0, 1)),
         (Tile(Along(0, 8), Along(3, 4), 5, (), 4), Region(0, 0, 2, 6), Region(3, 3, 1, 5)),
+        # Two segments of 4 from cells 2 and 22, a remainder of 1 at 42; rows of lanes 0, 1, 2.
+        (Tile(Along(0, 2), Along(0, 100), Segment(9, 4, (0, 20), (1, 0))),
+         Region(0, 0, 0, 10), Region(0, 2, 25, 25)),
+        (Tile(Along(0, 0), Along(1, 40), 2, ho=Digit(2, (2, 0), (0, -8)), wo=Digit(3, (0, 8))),
+         Region(0, 2, 0, 4), Region(1, 1, 8, 10)),
+        # Clipped: lanes -1..4 to 0..3; cells 250..257 and -8..-7.
+        (Tile(Across(1, 250), Along(2, 8), 4, ho=Digit(3, (-1, 3), (0, -8)), limits=Limits(ho=1)),
+         Region(0, 3, 62, 63), Region(2, 2, 0, 2)),
         (Swap(1, 6, 3, 2), Region(1, 3, 1, 2), Region(1, 3, 1, 2)),
         (Swap(1, 6, 1), None, None),
         (Tile(Along(0, 0), Along(0, 0), 0), None, None),
@@ -274,6 +410,13 @@ def test_priority_of_a_swap():
 )  # fmt: skip
 def test_regions(item, read, write):
     assert regions(TINY, item.encode()) == (read, write)
+
+
+def test_regions_are_clipped_to_bits_of_lanes():
+    """Of five lanes, lane 7 is the last that has a number."""
+    config = Config(lanes=5, cells=64, beat_cells=4)
+    tile = Tile(Along(9, 0), Along(6, 90), 1, limits=Limits(co=1))
+    assert regions(config, tile.encode()) == (Region(7, 7, 0, 0), Region(6, 6, 15, 15))
 
 
 def _touched(fields, side):

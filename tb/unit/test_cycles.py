@@ -11,7 +11,7 @@ import numpy as np
 import plain
 import pytest
 from cornerturn.config import PRESETS, Config
-from cornerturn.fields import COUNTERS, Opcode, Status, unpack
+from cornerturn.fields import COUNTERS, Opcode, Status, Tag, unpack
 from cornerturn_model import checks, cycles, golden
 from cornerturn_model.instruction import (
     Across,
@@ -19,7 +19,9 @@ from cornerturn_model.instruction import (
     Digit,
     Fence,
     Halt,
+    Limits,
     Nop,
+    Segment,
     Swap,
     Tile,
     as_descriptor,
@@ -299,6 +301,96 @@ def test_hazard_by_hand():
     assert counters["cycles"] == start + config.completion_delay
 
 
+def test_segments_by_hand():
+    """Words of 4: rows of 5, 5 and 3 elements from cells 0, 5 and 10 to cells 0, 8 and 16."""
+    config = PRESETS["tiny"]
+    tile = Tile(Along(0, 0), Along(1, 0), Segment(13, 5, (0, 5), (0, 8)))
+    counters = cycles.count(config, [tile])
+    # Read beats 2, 2, 2; write beats 2, 2, 1: the last write is in slot 4 of 0 .. 5.
+    assert counters["cycles"] == 4 + config.completion_delay
+    assert (counters["beats_read"], counters["beats_written"]) == (6, 5)
+    assert (counters["rows"], counters["blocks"], counters["instructions"]) == (3, 3, 1)
+    assert cycles.limit(config, [tile]) == 2 + 2 + 1
+    # Twice 3 times that, with two rows in each block.
+    loops = {"ho": Digit(2, (0, 0), (1, 0)), "wo": Digit(3, (0, 20), (0, 24))}
+    tile = Tile(tile.src, tile.dst, tile.n, [Digit(2, (0, 120), (0, 120))], **loops)
+    counters = cycles.count(config, [tile])
+    assert counters["cycles"] == 12 * 6 - 2 + config.completion_delay
+    assert (counters["beats_read"], counters["beats_written"]) == (72, 60)
+    assert (counters["rows"], counters["blocks"], counters["instructions"]) == (36, 18, 1)
+
+
+def test_limits_by_hand():
+    config = PRESETS["tiny"]
+    rows = [Digit(5, (0, 8), (0, 8), Tag.HO, 1)]
+    tile = Tile(Along(0, 0), Along(1, 0), 8, rows, limits=Limits(ho=2))
+    counters = cycles.count(config, [tile])
+    # Two rows of 2 slots, three suppressed: the last of all slots counts.
+    assert counters["cycles"] == 6 + config.completion_delay
+    assert (counters["beats_read"], counters["beats_written"]) == (4, 4)
+    assert (counters["rows"], counters["blocks"]) == (2, 1)
+    assert cycles.limit(config, [tile]) == 4
+    # Trimmed to 5 elements, then 3: a slot less.
+    for limit, slots in ((5, 10), (4, 5), (3, 5)):
+        tile = Tile(Along(0, 0), Along(1, 0), 8, rows, limits=Limits(co=limit), row_tag=Tag.CO)
+        counters = cycles.count(config, [tile])
+        assert counters["cycles"] == slots - 1 + config.completion_delay
+        assert (counters["rows"], counters["beats_read"]) == (5, slots)
+    # What comes behind may read what the tile wrote, at the earliest after its last row.
+    back = Tile(Along(1, 0), Along(2, 0), 1)
+    tile = Tile(Along(0, 0), Along(1, 0), 8, rows, limits=Limits(ho=1))
+    counters = cycles.count(config, [tile, back])
+    start = 5 + config.write_delay + config.raw_gap
+    assert counters["stalls_hazard"] == start - config.check_interval
+    assert counters["cycles"] == start + config.completion_delay
+
+
+def test_a_block_of_suppressed_rows_has_begun():
+    config = PRESETS["tiny"]
+    tile = Tile(
+        Along(0, 0), Along(1, 0), 4, [Digit(2, (0, 4), (0, 4))],
+        ho=Digit(3, (0, 8), (0, 8), Tag.HO, 1), limits=Limits(ho=1),
+    )  # fmt: skip
+    counters = cycles.count(config, [tile])
+    assert (counters["rows"], counters["blocks"]) == (2, 3)
+    assert counters["cycles"] == 5 + config.completion_delay
+
+
+def test_limits_of_a_serial_tile_by_hand():
+    """Rows that move and rows that do not, by turns: all wait for the last write."""
+    config = PRESETS["tiny"]
+    digits = [Digit(2), Digit(2, (0, 0), (0, 0), Tag.HO, 1)]
+    tile = Tile(Along(0, 0), Along(0, 1), 1, digits, limits=Limits(ho=1))
+    counters = cycles.count(config, [tile])
+    gap = config.write_delay + config.raw_gap
+    # Slots 0, gap (suppressed), gap + 1, 2 * gap + 1 (suppressed).
+    assert counters["cycles"] == 2 * gap + 1 + config.completion_delay
+    assert counters["stalls_hazard"] == 2 * (gap - 1)
+    assert counters["rows"] == 2
+
+
+def test_a_row_outside_by_hand():
+    config = PRESETS["tiny"]
+    out = Tile(
+        Along(0, 0), Along(1, 0), 4, [Digit(2, (0, 4), (0, 4))], ho=Digit(3, (0, 8), (2, 0)),
+        limits=Limits(ho=1),
+    )  # fmt: skip
+    counters = cycles.count(config, [out])
+    # Two blocks run; the first row of the third, in slot 4, is in lane 5.
+    assert counters["cycles"] == 4 + config.completion_delay
+    assert (counters["rows"], counters["blocks"], counters["instructions"]) == (4, 3, 1)
+    assert (counters["beats_read"], counters["beats_written"]) == (4, 4)
+    # What follows is a segment of its own.
+    back = Tile(Along(1, 0), Along(2, 0), 4)
+    alone = cycles.count(config, [back])
+    both = cycles.count(config, [out, back])
+    assert both == {name: counters[name] + alone[name] for name in alone}
+    # Nothing but the row that is outside.
+    counters = cycles.count(config, [Tile(Along(4, 0), Along(1, 0), 4, limits=Limits(ho=1))])
+    assert counters["cycles"] == config.completion_delay
+    assert (counters["rows"], counters["blocks"], counters["beats_read"]) == (0, 1, 0)
+
+
 def test_a_pure_function_of_descriptors_and_fast():
     """A tile of 2**46 rows: time is a count, not a walk."""
     config = PRESETS["default"]
@@ -308,6 +400,14 @@ def test_a_pure_function_of_descriptors_and_fast():
     # Offsets 0, 1, 2 of the source and 0, 3, 6 of the destination: 1, 2 and 2 slots.
     assert cycles.count(config, [tile])["cycles"] == rows * 5 - 1 + config.completion_delay
     assert cycles.limit(config, [tile]) == rows * 3
+    # The same three ways in 2 * 65535 blocks, and one in each remainder.
+    segment = Segment(3 * 8 + 7, 8, (0, 1), (0, 3))
+    ho, wo = Digit(2), Digit(65535)
+    tile = Tile(Along(0, 0), Along(1, 0), segment, digits[:1], ho=ho, wo=wo)
+    counters = cycles.count(config, [tile])
+    # Offsets 0, 1, 2, 3 and 0, 3, 6, 1; the last with 7 elements, read in 2 slots, written in 1.
+    assert counters["rows"] == 4 * 2 * 65535 * 65535
+    assert counters["cycles"] == 7 * 2 * 65535 * 65535 - 2 + config.completion_delay
 
 
 BUDGETS = {

@@ -12,7 +12,7 @@ import numpy as np
 import plain
 import pytest
 from cornerturn.config import PRESETS, Config
-from cornerturn.fields import Status, unpack
+from cornerturn.fields import Status, Tag, unpack
 from cornerturn_model import golden
 from cornerturn_model.checks import check
 from cornerturn_model.instruction import (
@@ -21,6 +21,7 @@ from cornerturn_model.instruction import (
     Digit,
     Fence,
     Halt,
+    Limits,
     Nop,
     Segment,
     Swap,
@@ -154,6 +155,136 @@ def test_segment_counts():
     assert (after[1, 8:20].reshape(3, 4)[:, :2] == before[0, 8:14].reshape(3, 2)).all()
 
 
+def counted():
+    """Cells 0 .. 237 of lane 0 hold their numbers; all others 238."""
+    lmem = np.full((4, 256), 238, np.uint8)
+    lmem[0, :238] = np.arange(238)
+    return lmem
+
+
+def moved(*program, status=Status.OK):
+    """What a program changes in lane 1 of the counted memory, as {cell: value}."""
+    before = counted()
+    result = golden.run(TINY, before, program)
+    assert [found for _, found in result.completions] == [status] * len(program)
+    places = changed(before, result.lmem)
+    assert {lane for lane, _ in places} <= {1}
+    return {cell: value for (_, cell), value in places.items()}
+
+
+def test_whole_segments_and_remainder():
+    rows = Tile(Along(0, 0), Along(1, 0), Segment(5, 2, (0, 10), (0, 20)))
+    assert moved(rows) == {0: 0, 1: 1, 20: 10, 21: 11, 40: 20}
+    digit = Digit(Segment(5, 2, (0, 10), (0, 20)), (0, 1), (0, 3))
+    digits = Tile(Along(0, 0), Along(1, 0), 1, [digit])
+    assert moved(digits) == {0: 0, 3: 1, 20: 10, 23: 11, 40: 20}
+
+
+def test_loops_are_around_the_segments():
+    """The loop ho outermost, then wo, then co: in one place the last of each remains."""
+    one = Segment(5, 3, (0, 3))
+    assert moved(Tile(Along(0, 0), Along(1, 0), one)) == {0: 3, 1: 4, 2: 2}
+    loops = {"ho": Digit(2, (0, 100)), "wo": Digit(3, (0, 10), (0, 4))}
+    assert moved(Tile(Along(0, 0), Along(1, 0), one, **loops)) == {
+        0: 103, 1: 104, 2: 102, 4: 113, 5: 114, 6: 112, 8: 123, 9: 124, 10: 122
+    }  # fmt: skip
+    # The remainder of one (ho, wo) comes before the whole segments of the next.
+    loops = {"wo": Digit(2, (0, 100), (0, 1))}
+    assert moved(Tile(Along(0, 0), Along(1, 0), one, **loops)) == {0: 3, 1: 103, 2: 104, 3: 102}
+
+
+def test_rows_are_trimmed_at_the_limit_of_their_own_coordinate():
+    segment = Segment(6, 4, (0, 4), (0, 4), Tag.CO, 4)
+    for limit, cells in ((0, 6), (1, 1), (4, 4), (5, 5), (6, 6), (7, 6)):
+        tile = Tile(Along(0, 0), Along(1, 0), segment, limits=Limits(co=limit), row_tag=Tag.CO)
+        assert moved(tile) == {k: k for k in range(cells)}
+
+
+def test_rows_are_suppressed_at_the_limits_of_other_coordinates():
+    def tile(row_tag, **limits):
+        return Tile(
+            Along(0, 0), Along(1, 0), 2, [Digit(4, (0, 2), (0, 2), Tag.HO, 2)],
+            limits=Limits(**limits), row_tag=row_tag,
+        )  # fmt: skip
+
+    # Coordinates 0, 2, 4, 6.
+    for limit, rows in ((1, 1), (2, 1), (3, 2), (6, 3), (7, 4)):
+        assert moved(tile(Tag.NONE, ho=limit)) == {k: k for k in range(2 * rows)}
+        assert moved(tile(Tag.WO, ho=limit, wo=1)) == {2 * k: 2 * k for k in range(rows)}
+    # As the row's own it trims: of limit 3 the row at 2 keeps one element.
+    assert moved(tile(Tag.HO, ho=3)) == {0: 0, 1: 1, 2: 2}
+    # No loop has the tag: the coordinate is 0.
+    assert moved(tile(Tag.NONE, wo=1)) == {k: k for k in range(8)}
+
+
+def test_a_coordinate_is_the_sum_over_its_tag():
+    """Two blocks of four rows by one, 4 and 1 apart, in an axis of 6."""
+    tile = Tile(
+        Along(0, 0), Along(1, 0), 1, [Digit(4, (0, 1), (0, 1), Tag.HO, 1)],
+        ho=Digit(2, (0, 10), (0, 10), Tag.HO, 4), limits=Limits(ho=6),
+    )  # fmt: skip
+    assert moved(tile) == {0: 0, 1: 1, 2: 2, 3: 3, 10: 10, 11: 11}
+
+
+def test_what_is_suppressed_does_not_count_as_last():
+    digits = [Digit(3, (0, 10), (0, 0), Tag.WO, 1)]
+    tile = Tile(Along(0, 0), Along(1, 0), 2, digits, limits=Limits(wo=2))
+    assert moved(tile) == {0: 10, 1: 11}
+    trimmed = Tile(
+        Along(0, 0), Along(1, 0), 2, [Digit(3, (0, 10), (0, 0), Tag.WO, 1)],
+        limits=Limits(wo=3), row_tag=Tag.WO,
+    )  # fmt: skip
+    assert moved(trimmed) == {0: 20, 1: 11}
+
+
+def test_limits_of_rows_that_meet():
+    """Each element to the next cell, one by one: the first goes all the way, up to the limit."""
+    digits = [Digit(9, (0, 1), (0, 1), Tag.HO, 1)]
+    before = counted()
+    tile = Tile(Along(0, 100), Along(0, 101), 1, digits, limits=Limits(ho=4))
+    after = run(TINY, before, tile)
+    assert changed(before, after) == {(0, 101 + k): 100 for k in range(4)}
+
+
+def test_the_first_row_outside_ends_its_instruction():
+    before = counted()
+    out = Tile(Along(0, 0), Along(1, 7), 2, [Digit(3, (0, 9), (2, 0))], limits=Limits(wo=9))
+    result = golden.run(TINY, before, [out, Tile(Along(0, 0), Along(2, 0), 1)], start_index=6)
+    assert result.completions == [(6, Status.RANGE), (7, Status.OK)]
+    assert result.faults == {6: (5, 7)}
+    assert changed(before, result.lmem) == {
+        (1, 7): 0, (1, 8): 1, (3, 7): 9, (3, 8): 10, (2, 0): 0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tile", "address"),
+    [
+        # Two elements are left, or three.
+        (Tile(Along(0, 0), Along(1, 254), 4, limits=Limits(co=2), row_tag=Tag.CO), None),
+        (Tile(Along(0, 0), Along(1, 254), 4, limits=Limits(co=3), row_tag=Tag.CO), (1, 254)),
+        (Tile(Along(0, 0), Across(2, 9), 4, limits=Limits(co=2), row_tag=Tag.CO), None),
+        (Tile(Along(0, 0), Across(2, 9), 4, limits=Limits(co=3), row_tag=Tag.CO), (2, 9)),
+        (Tile(Along(0, 0), Across(1, 256), 1, limits=Limits(co=1)), (1, 256)),
+        (Tile(Across(0, 256), Along(1, 0), 1, limits=Limits(co=1)), (0, 256)),
+        # Both are outside: the source.
+        (Tile(Along(4, 8), Along(5, 9), 1, limits=Limits(co=1)), (4, 8)),
+        # Backwards below zero, where another limit suppresses it, or not.
+        (Tile(Along(0, 4), Along(1, 0), 2, [Digit(4, (0, -2), (0, 2), Tag.HO, 1)],
+              limits=Limits(ho=3)), None),
+        (Tile(Along(0, 4), Along(1, 0), 2, [Digit(4, (0, -2), (0, 2), Tag.HO, 1)],
+              limits=Limits(ho=4)), (0, -2)),
+        (Tile(Along(0, 0), Along(1, 0), 2, [Digit(3, (-1, 0), (0, 2))],
+              limits=Limits(ho=4)), (-1, 0)),
+    ],
+)  # fmt: skip
+def test_where_a_row_is_outside(tile, address):
+    result = golden.run(TINY, counted(), [tile])
+    status = Status.OK if address is None else Status.RANGE
+    assert result.completions == [(0, status)]
+    assert result.faults == ({} if address is None else {0: address})
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 32])
 def test_swap(n):
     before = memory(DEFAULT)
@@ -272,7 +403,14 @@ def aliasing_tiles(draw):
         digits.append(Digit(draw(st.integers(1, 3)), (0, draw(st.integers(-4, 4))), out_step))
     source = Along(draw(st.sampled_from([0, 3])), 200)
     destination = draw(st.sampled_from([Along(2, 40), Across(1, 40, 1), Across(1, 40, 2)]))
-    return Tile(source, destination, draw(st.integers(1, 3)), digits)
+    small = st.sampled_from([(0, 0), (0, 1), (0, -2), (0, 3)])
+    row = draw(st.integers(1, 3))
+    if draw(st.booleans()):
+        row = Segment(draw(st.integers(1, 7)), row, draw(small), draw(small))
+    loops = {name: Digit(draw(st.integers(1, 2)), (0, 9), draw(small)) for name in ("ho", "wo")}
+    limits = Limits(co=draw(st.sampled_from([0, 2])))
+    row_tag = draw(st.sampled_from([Tag.CO, Tag.NONE]))
+    return Tile(source, destination, row, digits, limits=limits, row_tag=row_tag, **loops)
 
 
 @given(aliasing_tiles())

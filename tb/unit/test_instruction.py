@@ -3,13 +3,14 @@
 import re
 
 import pytest
-from cornerturn.fields import FIELDS, unpack
+from cornerturn.fields import FIELDS, Tag, unpack
 from cornerturn_model.instruction import (
     Across,
     Along,
     Digit,
     Fence,
     Halt,
+    Limits,
     Nop,
     Segment,
     Swap,
@@ -82,6 +83,38 @@ def test_segment_as_digit_is_digit_0():
         "co_align": 8, "d0_in_lane": 1, "d0_out_cell": 2,
         "d5_count": 3, "d5_in_cell": 1, "d5_out_cell": 10,
     }  # fmt: skip
+
+
+def test_loops_limits_and_tags():
+    tile = Tile(
+        Along(0, 0), Along(1, 0), Segment(9, 4, (1, 2), (-3, -4), Tag.CO, 5),
+        (Digit(6, (7, 8), (9, 10), Tag.HO, 11),),
+        ho=Digit(12, (13, 14), (15, 16), Tag.HO, 17), wo=Digit(18, (19, 20), (21, 22), Tag.WO, 23),
+        limits=Limits(ho=24, wo=25, co=26), row_tag=Tag.WO,
+    )  # fmt: skip
+    assert _set_fields(tile.encode()) == ONE_ROW | {
+        "in_mode": 1, "out_mode": 1, "out_lane": 1, "co": 9, "co_align": 4, "row_tag": 2,
+        "co_in_lane": 1, "co_in_cell": 2, "co_out_lane": -3, "co_out_cell": -4,
+        "co_tag": 3, "co_multiplier": 5,
+        "d5_count": 6, "d5_in_lane": 7, "d5_in_cell": 8, "d5_out_lane": 9, "d5_out_cell": 10,
+        "d5_tag": 1, "d5_multiplier": 11,
+        "repeat_ho": 12, "ho_in_lane": 13, "ho_in_cell": 14, "ho_out_lane": 15, "ho_out_cell": 16,
+        "ho_tag": 1, "ho_multiplier": 17,
+        "repeat_wo": 18, "wo_in_lane": 19, "wo_in_cell": 20, "wo_out_lane": 21, "wo_out_cell": 22,
+        "wo_tag": 2, "wo_multiplier": 23,
+        "limit_ho": 24, "limit_wo": 25, "limit_co": 26,
+    }  # fmt: skip
+
+
+def test_segment_as_digit_keeps_both_its_steps():
+    """Those of the digit, from element to element, and those of co, from segment to segment."""
+    segment = Segment(5, 2, (0, 1), (0, 2), Tag.CO, 2)
+    tile = Tile(Along(0, 0), Along(1, 0), 3, (Digit(segment, (0, 3), (0, 4), Tag.CO, 1),))
+    fields = unpack(tile.encode())
+    assert [fields[f"{name}_in_cell"] for name in ("co", "d0")] == [1, 3]
+    assert [fields[f"{name}_out_cell"] for name in ("co", "d0")] == [2, 4]
+    assert [fields[f"{name}_multiplier"] for name in ("co", "d0")] == [2, 1]
+    assert (fields["d0_tag"], fields["co_tag"], fields["n"]) == (3, 3, 3)
 
 
 def test_swap():
