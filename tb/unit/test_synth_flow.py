@@ -39,6 +39,7 @@ def test_lmem_is_ram_or_bits(target):
     assert report["versions"]["pyosys"]
 
 
+@pytest.mark.full
 def test_engine_keeps_its_memories():
     """Without lane ports no data leaves the engine, and yet it is all there."""
     report = measure(TINY, "generic", top="engine")
@@ -78,4 +79,11 @@ def test_errors():
 def test_a_failure_is_one_line(monkeypatch):
     monkeypatch.setattr("cornerturn_synth.flow.netlist", lambda config, top: ("nonsense", "x"))
     with pytest.raises(RuntimeError, match=r"^yosys must synthesize x: Module `x' not found!$"):
+        measure(TINY, "generic", top="lane")
+
+
+def test_without_yosys(monkeypatch):
+    monkeypatch.setattr("cornerturn_synth.flow.util.find_spec", lambda name: None)
+    expected = r"^synthesis needs yosys: pip install 'cornerturn\[synth\]'$"
+    with pytest.raises(RuntimeError, match=expected):
         measure(TINY, "generic", top="lane")

@@ -8,8 +8,8 @@
     abort, soft_reset, clear -->
 
 An instruction that completes is OK, unless an abort is going on; so counters stand for a queue of
-statuses: those pending from before the abort, then the aborted ones, then a rejection (or what a row
-outside the array ended: nothing issues behind it). A stop ends only when all of them are taken.
+statuses: those pending from before the abort, then the aborted ones, then a rejection (or what a
+row outside the array ended: nothing issues behind it). A stop ends only when all of them are taken.
 """
 
 from amaranth import Module, Mux, Signal

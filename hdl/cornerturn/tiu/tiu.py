@@ -9,8 +9,8 @@
           completions <-- done                                      --> o_rsp
           counters
 
-The numbers are the seed's units of the TIU: generate, send, receive, determine, send. A read and its write are decided in one slot, so the
-second address is there when the beat comes back.
+The numbers are the seed's units of the TIU: generate, send, receive, determine, send. A read and
+its write are decided in one slot, so the second address is there when the beat comes back.
 """
 
 from amaranth import Module
