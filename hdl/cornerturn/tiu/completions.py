@@ -177,6 +177,9 @@ class Completions(wiring.Component):
                 status.rejected.eq(0),
                 status.aborted.eq(0),
             ]
+        # A stop that is being cleared goes on.
+        with m.If(self.abort & stopped & (clearing | self.clear)):
+            m.d.sync += [hold.eq(1), clearing.eq(0), status.aborted.eq(1)]
         with m.If(self.soft_reset):
             m.d.sync += [aborting.eq(1), resetting.eq(1), hold.eq(1)]
         with m.If(self.flush):

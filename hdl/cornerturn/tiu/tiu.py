@@ -118,6 +118,8 @@ class Tiu(wiring.Component):
             issue.room.eq(completions.room),
             issue.abort.eq(completions.aborting),
             sequencer.flush.eq(completions.flush),
+            sequencer.issued.eq(issue.issued),
+            sequencer.skip.eq(issue.discarding),
             sequencer.resume.eq(issue.resume),
             issue.flush.eq(completions.flush),
             issue.early.eq(aligner.early),
