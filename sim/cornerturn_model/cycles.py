@@ -12,13 +12,13 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from cornerturn.fields import COUNTERS, Mode, Opcode, Status
+from cornerturn.fields import COUNTERS, Mode, Opcode, Pair, Status
 
 from . import checks
 from .instruction import as_descriptor
-from .rows import decode, rows_of, walk
+from .rows import decode, rows_of, walk, walk_pair
 
-__all__ = ["count", "limit"]
+__all__ = ["Traffic", "count", "limit", "touches_memory", "traffic"]
 
 
 class Span(NamedTuple):
@@ -43,16 +43,24 @@ class Shape(NamedTuple):
     length: int  # elements left of it
 
 
-def count(config, program):
+def count(config, program, window=None):
     """The counters of a program, by name; `cycles` is one of them.
 
     Every rejection, every HALT and every instruction that a row ends is the end of a segment; what
     follows starts without a memory of it.
+
+    Time in memory is not the engine's: of a program that touches it only `rows`, `blocks` and
+    `instructions` are counted. Its :func:`traffic` says what it costs at the least.
     """
+    descriptors = [as_descriptor(item) for item in program]
+    statuses = checks.judge(config, descriptors, window)
+    if touches_memory(descriptors, statuses):
+        moved = traffic(config, descriptors, window)
+        return {name: getattr(moved, name) for name in ("rows", "blocks", "instructions")}
     totals = Counter(dict.fromkeys(COUNTERS, 0))
     segment = _Segment(config, totals)
-    for descriptor in map(as_descriptor, program):
-        if checks.check(config, descriptor) != Status.OK:
+    for descriptor, status in zip(descriptors, statuses, strict=True):
+        if status != Status.OK:
             segment = _Segment(config, totals)
             continue
         if segment.issue(descriptor) or decode(descriptor)["opcode"] == Opcode.HALT:
@@ -60,15 +68,20 @@ def count(config, program):
     return dict(totals)
 
 
-def limit(config, program):
-    """Cycles that the port of one lane, a beat a cycle, needs for a program at the least.
+def limit(config, program, window=None):
+    """Cycles that a program needs at the least, whatever the engine does.
 
-    The sum over all rows of ceil(elements * element_cells / W); a row of a SWAP counts twice, as it
-    reads across and along. Rejected instructions cost nothing.
+    For the port of one lane, a beat a cycle: the sum over all rows of ceil(elements *
+    element_cells / W); a row of a SWAP counts twice, as it reads across and along. If the program
+    touches memory: the most beats of its :func:`traffic`. Rejected instructions cost nothing.
     """
+    descriptors = [as_descriptor(item) for item in program]
+    statuses = checks.judge(config, descriptors, window)
+    if touches_memory(descriptors, statuses):
+        return max(traffic(config, descriptors, window)[:4])
     beats = 0
-    for descriptor in map(as_descriptor, program):
-        if checks.check(config, descriptor) != Status.OK:
+    for descriptor, status in zip(descriptors, statuses, strict=True):
+        if status != Status.OK:
             continue
         f = decode(descriptor)
         if f["opcode"] == Opcode.SWAP:
@@ -81,6 +94,112 @@ def limit(config, program):
                 for shape, number in histogram.items()
             )
     return beats
+
+
+class Traffic(NamedTuple):
+    """What a program moves, however long it takes.
+
+    A beat of the chain is a word of an lmem; a beat of memory is a word of its bus, `bus_width`
+    bits, and rows that follow one another without a gap share theirs.
+    """
+
+    chain_read: int = 0  # beats
+    chain_written: int = 0
+    memory_read: int = 0
+    memory_written: int = 0
+    rows: int = 0  # as the counters count
+    blocks: int = 0
+    instructions: int = 0  # both tiles of a pair, wherever a row ends it
+
+
+def touches_memory(descriptors, statuses):
+    """Whether any of the descriptors that are accepted moves from or to memory."""
+    fields = [decode(one) for one, status in zip(descriptors, statuses, strict=True) if not status]
+    return any(
+        f["opcode"] == Opcode.TILE and Mode.MEM in (f["in_mode"], f["out_mode"]) for f in fields
+    )
+
+
+def traffic(config, program, window=None):
+    """The :class:`Traffic` of a program, by a look at each of its rows."""
+    descriptors = [as_descriptor(item) for item in program]
+    statuses = checks.judge(config, descriptors, window)
+    total = Counter(dict.fromkeys(Traffic._fields, 0))
+    for number, descriptor in enumerate(descriptors):
+        f = decode(descriptor)
+        if statuses[number] != Status.OK:
+            continue
+        total["instructions"] += 1
+        if f["opcode"] == Opcode.SWAP:
+            span = _span(config, descriptor)
+            total.update(
+                chain_read=span.beats_read,
+                chain_written=span.beats_written,
+                rows=span.rows,
+                blocks=span.blocks,
+            )
+        elif f["opcode"] == Opcode.TILE and f["pair"] != Pair.STORE:
+            tiles = [rows_of(config, descriptor)]
+            chunks = ((0, chunk) for chunk in walk(config, tiles[0], window))
+            if f["pair"] == Pair.LOAD:
+                tiles.append(rows_of(config, descriptors[number + 1]))
+                chunks = walk_pair(config, *tiles, window)
+            total.update(_tile_traffic(config, tiles, chunks))
+    return Traffic(**total)
+
+
+def _tile_traffic(config, tiles, chunks):
+    """Beats, rows and blocks of a tile, or of the two of a pair, of whose rows `chunks` tells."""
+    total = Counter()
+    ends = [("read", "source"), ("written", "destination")]
+    buses = {(place, way): _Bus(config) for place in range(len(tiles)) for way, _ in ends}
+    for place, chunk in chunks:
+        total["rows"] += int((chunk.length > 0).sum())
+        total["blocks"] += int(chunk.begins.sum()) + (
+            chunk.fault is not None and chunk.fault.begins
+        )
+        moving = chunk.length > 0
+        length = chunk.length[moving]
+        for way, end in ends:
+            side, address = getattr(tiles[place], end), getattr(chunk, end)[-1, moving]
+            if side.mode is Mode.MEM:
+                buses[place, way].add(address, address + length * side.element_step[0])
+            else:
+                cells = _position(config, side, address) + length * tiles[place].element_cells
+                total[f"chain_{way}"] += int(_words(config, cells).sum())
+    for (_, way), bus in buses.items():
+        total[f"memory_{way}"] += bus.beats()
+    return total
+
+
+class _Bus:
+    """The beats of rows on the bus of the memory."""
+
+    def __init__(self, config):
+        self._width = config.bus_width
+        self._beats = 0
+        self._open = None  # (start, end) of what the next row may continue
+
+    def add(self, starts, ends):
+        """Rows in their order, as bits from start to end."""
+        if not len(starts):
+            return
+        if self._open:
+            starts, ends = (
+                np.concatenate([[one], many])
+                for one, many in zip(self._open, (starts, ends), strict=True)
+            )
+        gap = starts[1:] != ends[:-1]
+        starts, ends = starts[np.append(True, gap)], ends[np.append(gap, True)]
+        self._open = (starts[-1], ends[-1])
+        self._beats += int(self._words(starts[:-1], ends[:-1]).sum())
+
+    def beats(self):
+        """All until now."""
+        return self._beats + (int(self._words(*self._open)) if self._open else 0)
+
+    def _words(self, starts, ends):
+        return (ends - 1) // self._width - starts // self._width + 1
 
 
 class _Segment:
@@ -198,7 +317,7 @@ def _histogram(config, rows):
 def _walked(config, rows):
     """The same by a look at each row."""
     histogram, blocks, last, word = Counter(), 0, None, config.beat_cells
-    for chunk in walk(config, rows):
+    for chunk in walk(config, rows, window=None):
         source = _position(config, rows.source, chunk.source[-1])
         destination = _position(config, rows.destination, chunk.destination[-1])
         # One number a row; it is 0 for all that neither read nor write.
