@@ -29,7 +29,7 @@ class Result(NamedTuple):
     completions: list[tuple[int, Status]]  # (index, status), in order
     counters: dict[str, int]  # of a program that touches memory only those the cycles don't decide
     cycles: int | None  # counters["cycles"], None if the program touches memory
-    faults: dict[int, tuple[int, ...]]  # index -> (lane, cell) or (byte,) of the row that ended it
+    faults: dict[int, tuple[int, int] | int]  # index -> (lane, cell), or byte, where a row ended it
     memory: np.ndarray | None  # bytes; None if there was none
 
 

@@ -304,10 +304,11 @@ def _until_fault(config, rows, window, chunk):
         return chunk
     row = int(either.argmax())
     side, addresses = sides[0 if outside[0][row] else 1]
-    in_memory = side.mode is Mode.MEM
-    address = [int(axis) // (8 if in_memory else 1) for axis in addresses[:, row]]
-    status = Status.WINDOW if in_memory else Status.RANGE
-    fault = Fault(status, tuple(address), bool(chunk.begins[row]))
+    address = tuple(map(int, addresses[:, row]))
+    status = Status.RANGE
+    if side.mode is Mode.MEM:
+        status, address = Status.WINDOW, address[0] // 8
+    fault = Fault(status, address, bool(chunk.begins[row]))
     return Chunk(*(column[..., :row] for column in chunk[:4]), fault)
 
 

@@ -423,7 +423,7 @@ def _touched(fields, side):
     """Every (lane, cell) that a side of a tile names, trimmed or not, by the plain loops."""
     for row in plain.rows(fields):
         start = row.source if side == "in" else row.destination
-        for element in plain.elements(fields, side, start, row.whole):
+        for element in plain.places(TINY, fields, side, start, row.whole):
             yield from element
 
 

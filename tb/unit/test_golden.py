@@ -12,9 +12,9 @@ import numpy as np
 import plain
 import pytest
 from cornerturn.config import PRESETS, Config
-from cornerturn.fields import Status, Tag, unpack
+from cornerturn.fields import Status, Tag
 from cornerturn_model import golden
-from cornerturn_model.checks import check
+from cornerturn_model.checks import judge
 from cornerturn_model.instruction import (
     Across,
     Along,
@@ -344,53 +344,20 @@ def test_refused_memories():
     golden.run(nibbles, np.full((4, 256), 15, np.uint8), [])
 
 
-def plain_loops(config, lmem, program):
-    """The specification's first section, one cell at a time: the memory left, and the statuses."""
-    lmem, statuses = lmem.tolist(), []
-    for descriptor in map(as_descriptor, program):
-        f = unpack(descriptor)
-        statuses.append(check(config, descriptor))
-        if statuses[-1] != Status.OK:
-            continue
-        if f["opcode"] == 2:
-            _plain_swap(lmem, f, 1 << f["element"])
-        if f["opcode"] != 1:
-            continue
-        limited = f["limit_ho"] or f["limit_wo"] or f["limit_co"]
-        for row in plain.rows(f):
-            if limited and plain.touches_outside(config, f, row):
-                statuses[-1] = Status.RANGE
-                break
-            held = [
-                [lmem[lane][cell] for lane, cell in cells]
-                for cells in plain.elements(f, "in", row.source, row.length)
-            ]
-            written = plain.elements(f, "out", row.destination, row.length)
-            for cells, values in zip(written, held, strict=True):
-                for (lane, cell), value in zip(cells, values, strict=True):
-                    lmem[lane][cell] = value
-    return lmem, statuses
-
-
-def _plain_swap(lmem, f, g):
-    for i in range(f["n"]):
-        for j in range(i):
-            for c in range(g):
-                a = (f["in_lane"] + j, f["in_cell"] + i * g + c)
-                b = (f["in_lane"] + i, f["in_cell"] + j * g + c)
-                held = lmem[a[0]][a[1]]
-                lmem[a[0]][a[1]] = lmem[b[0]][b[1]]
-                lmem[b[0]][b[1]] = held
-
-
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @given(data=st.data())
 def test_against_plain_loops(config, data):
-    program = data.draw(programs(config, loops=data.draw(st.booleans())))
+    agrees(config, data.draw(programs(config, loops=data.draw(st.booleans()))))
+
+
+def agrees(config, program):
+    """The run ends as that by the plain loops."""
+    descriptors = [as_descriptor(item) for item in program]
     before = memory(config, seed=len(program))
     result = golden.run(config, before, program)
-    lmem, statuses = plain_loops(config, before, program)
+    lmem, _, statuses, faults = plain.run(config, before, descriptors, judge(config, descriptors))
     assert [status for _, status in result.completions] == statuses
+    assert result.faults == faults
     assert result.lmem.tolist() == lmem
 
 
@@ -415,8 +382,7 @@ def aliasing_tiles(draw):
 
 @given(aliasing_tiles())
 def test_last_wins_against_plain_loops(tile):
-    before = memory(TINY)
-    assert golden.run(TINY, before, [tile]).lmem.tolist() == plain_loops(TINY, before, [tile])[0]
+    agrees(TINY, [tile])
 
 
 def test_a_million_rows_in_one_place():
