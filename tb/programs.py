@@ -24,6 +24,7 @@ from cornerturn_model.instruction import (
     as_descriptor,
 )
 from cornerturn_model.rows import rows_of
+from cornerturn_model.traffic import touches_memory
 from hypothesis import strategies as st
 
 __all__ = [
@@ -428,7 +429,7 @@ def too_long(config, item):
     # A row takes at least a slot; so many are not even counted.
     if rows_of(config, descriptor).number > LONGEST:
         return True
-    if cycles.touches_memory([descriptor], [Status.OK]):
+    if touches_memory([descriptor], [Status.OK]):
         return cycles.limit(config, [descriptor], WINDOW) > LONGEST
     return cycles.count(config, [descriptor])["cycles"] > LONGEST
 

@@ -12,13 +12,14 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from cornerturn.fields import COUNTERS, Mode, Opcode, Pair, Status
+from cornerturn.fields import COUNTERS, Opcode, Status
 
 from . import checks
 from .instruction import as_descriptor
-from .rows import decode, rows_of, walk, walk_pair
+from .rows import decode, rows_of, walk
+from .traffic import position, touches_memory, traffic, words
 
-__all__ = ["Traffic", "count", "limit", "touches_memory", "traffic"]
+__all__ = ["count", "limit"]
 
 
 class Span(NamedTuple):
@@ -85,121 +86,15 @@ def limit(config, program, window=None):
             continue
         f = decode(descriptor)
         if f["opcode"] == Opcode.SWAP:
-            beats += sum(2 * _words(config, n << f["element"]) for n in range(1, f["n"]))
+            beats += sum(2 * words(config, n << f["element"]) for n in range(1, f["n"]))
         elif f["opcode"] == Opcode.TILE:
             rows = rows_of(config, descriptor)
             histogram, _ = _histogram(config, rows)
             beats += sum(
-                number * _words(config, shape.length * rows.element_cells)
+                number * words(config, shape.length * rows.element_cells)
                 for shape, number in histogram.items()
             )
     return beats
-
-
-class Traffic(NamedTuple):
-    """What a program moves, however long it takes.
-
-    A beat of the chain is a word of an lmem; a beat of memory is a word of its bus, `bus_width`
-    bits, and rows that follow one another without a gap share theirs.
-    """
-
-    chain_read: int = 0  # beats
-    chain_written: int = 0
-    memory_read: int = 0
-    memory_written: int = 0
-    rows: int = 0  # as the counters count
-    blocks: int = 0
-    instructions: int = 0  # both tiles of a pair, wherever a row ends it
-
-
-def touches_memory(descriptors, statuses):
-    """Whether any of the descriptors that are accepted moves from or to memory."""
-    fields = [decode(one) for one, status in zip(descriptors, statuses, strict=True) if not status]
-    return any(
-        f["opcode"] == Opcode.TILE and Mode.MEM in (f["in_mode"], f["out_mode"]) for f in fields
-    )
-
-
-def traffic(config, program, window=None):
-    """The :class:`Traffic` of a program, by a look at each of its rows."""
-    descriptors = [as_descriptor(item) for item in program]
-    statuses = checks.judge(config, descriptors, window)
-    total = Counter(dict.fromkeys(Traffic._fields, 0))
-    for number, descriptor in enumerate(descriptors):
-        f = decode(descriptor)
-        if statuses[number] != Status.OK:
-            continue
-        total["instructions"] += 1
-        if f["opcode"] == Opcode.SWAP:
-            span = _span(config, descriptor)
-            total.update(
-                chain_read=span.beats_read,
-                chain_written=span.beats_written,
-                rows=span.rows,
-                blocks=span.blocks,
-            )
-        elif f["opcode"] == Opcode.TILE and f["pair"] != Pair.STORE:
-            tiles = [rows_of(config, descriptor)]
-            chunks = ((0, chunk) for chunk in walk(config, tiles[0], window))
-            if f["pair"] == Pair.LOAD:
-                tiles.append(rows_of(config, descriptors[number + 1]))
-                chunks = walk_pair(config, *tiles, window)
-            total.update(_tile_traffic(config, tiles, chunks))
-    return Traffic(**total)
-
-
-def _tile_traffic(config, tiles, chunks):
-    """Beats, rows and blocks of a tile, or of the two of a pair, of whose rows `chunks` tells."""
-    total = Counter()
-    ends = [("read", "source"), ("written", "destination")]
-    buses = {(place, way): _Bus(config) for place in range(len(tiles)) for way, _ in ends}
-    for place, chunk in chunks:
-        total["rows"] += int((chunk.length > 0).sum())
-        total["blocks"] += int(chunk.begins.sum()) + (
-            chunk.fault is not None and chunk.fault.begins
-        )
-        moving = chunk.length > 0
-        length = chunk.length[moving]
-        for way, end in ends:
-            side, address = getattr(tiles[place], end), getattr(chunk, end)[-1, moving]
-            if side.mode is Mode.MEM:
-                buses[place, way].add(address, address + length * side.element_step[0])
-            else:
-                cells = _position(config, side, address) + length * tiles[place].element_cells
-                total[f"chain_{way}"] += int(_words(config, cells).sum())
-    for (_, way), bus in buses.items():
-        total[f"memory_{way}"] += bus.beats()
-    return total
-
-
-class _Bus:
-    """The beats of rows on the bus of the memory."""
-
-    def __init__(self, config):
-        self._width = config.bus_width
-        self._beats = 0
-        self._open = None  # (start, end) of what the next row may continue
-
-    def add(self, starts, ends):
-        """Rows in their order, as bits from start to end."""
-        if not len(starts):
-            return
-        if self._open:
-            starts, ends = (
-                np.concatenate([[one], many])
-                for one, many in zip(self._open, (starts, ends), strict=True)
-            )
-        gap = starts[1:] != ends[:-1]
-        starts, ends = starts[np.append(True, gap)], ends[np.append(gap, True)]
-        self._open = (starts[-1], ends[-1])
-        self._beats += int(self._words(starts[:-1], ends[:-1]).sum())
-
-    def beats(self):
-        """All until now."""
-        return self._beats + (int(self._words(*self._open)) if self._open else 0)
-
-    def _words(self, starts, ends):
-        return (ends - 1) // self._width - starts // self._width + 1
 
 
 class _Segment:
@@ -284,7 +179,7 @@ def _row_time(config, rows, serial, shape):
     if not shape.length:
         return 0, 0, 1, 0, 0
     cells = shape.length * rows.element_cells
-    reads, writes = (_words(config, start + cells) for start in shape[:2])
+    reads, writes = (words(config, start + cells) for start in shape[:2])
     slots, last_write, wait = max(reads, writes), writes - 1, 0
     if serial:
         if reads > config.protected_beats:
@@ -308,8 +203,8 @@ def _histogram(config, rows):
     histogram, last = Counter(), None
     for part in rows.parts:
         positions, end = _positions(config, rows, part)
-        for position, number in positions.items():
-            histogram[Shape(*position, part.length)] += number
+        for starts, number in positions.items():
+            histogram[Shape(*starts, part.length)] += number
         last = Shape(*end, part.length)
     return histogram, _Last(last, rows.blocks, stops=False)
 
@@ -318,8 +213,8 @@ def _walked(config, rows):
     """The same by a look at each row."""
     histogram, blocks, last, word = Counter(), 0, None, config.beat_cells
     for chunk in walk(config, rows, window=None):
-        source = _position(config, rows.source, chunk.source[-1])
-        destination = _position(config, rows.destination, chunk.destination[-1])
+        source = position(config, rows.source, chunk.source[-1])
+        destination = position(config, rows.destination, chunk.destination[-1])
         # One number a row; it is 0 for all that neither read nor write.
         keys = ((chunk.length * word + destination) * word + source) * (chunk.length > 0)
         unique, numbers = np.unique(keys, return_counts=True)
@@ -339,23 +234,18 @@ def _shape(config, key):
     return Shape(source, destination, length)
 
 
-def _position(config, side, cell):
-    """The place of a row's start in its word; across it is the lane's business, and counts as 0."""
-    return cell % config.beat_cells * (side.mode == Mode.ALONG)
-
-
 def _positions(config, rows, part):
     """The rows of a part by their two positions, and those of the last row."""
     word = config.beat_cells
 
-    def position(source_cell, destination_cell):
+    def both(source_cell, destination_cell):
         return (
-            _position(config, rows.source, source_cell),
-            _position(config, rows.destination, destination_cell),
+            position(config, rows.source, source_cell),
+            position(config, rows.destination, destination_cell),
         )
 
     zero = (0,) * len(part.counts)
-    first = position(
+    first = both(
         rows.source.places(zero, part.first)[1], rows.destination.places(zero, part.first)[1]
     )
     histogram, last = Counter({first: 1}), first
@@ -365,17 +255,17 @@ def _positions(config, rows, part):
         # The positions repeat after at most W iterations, as W is a power of two.
         moves = Counter()
         for i in range(min(number, word)):
-            moves[position(i * a, i * b)] += (number - i - 1) // word + 1
+            moves[both(i * a, i * b)] += (number - i - 1) // word + 1
         if len(moves) == 1:
             moved = {key: many * number for key, many in histogram.items()}
         else:
             moved = {}
             for (source, destination), many in histogram.items():
                 for (by_source, by_destination), times in moves.items():
-                    key = position(source + by_source, destination + by_destination)
+                    key = both(source + by_source, destination + by_destination)
                     moved[key] = moved.get(key, 0) + many * times
         histogram = moved
-        last = position(last[0] + (number - 1) * a, last[1] + (number - 1) * b)
+        last = both(last[0] + (number - 1) * a, last[1] + (number - 1) * b)
     return histogram, last
 
 
@@ -387,7 +277,7 @@ def _swap_span(config, offset, n, cells):
     for i in range(n - 1):
         across_word = (offset + i * cells) // word
         along_word, start = divmod(offset + (i + 1) * cells, word)
-        for b in range(_words(config, start + (n - 1 - i) * cells)):
+        for b in range(words(config, start + (n - 1 - i) * cells)):
             lanes = (
                 i + 1 + max(0, -(-(b * word - start) // cells)),
                 i + min(n - 1 - i, ((b + 1) * word - start) // cells),
@@ -405,10 +295,6 @@ def _swap_span(config, offset, n, cells):
 
 def _meet(read, write):
     return write is not None and read[0] == write[0] and read[1] <= write[2] and write[1] <= read[2]
-
-
-def _words(config, cells):
-    return -(-cells // config.beat_cells)
 
 
 def _raw_distance(config):

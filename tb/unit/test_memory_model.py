@@ -22,6 +22,7 @@ from cornerturn_model.instruction import (
     Tile,
     as_descriptor,
 )
+from cornerturn_model.traffic import Traffic, traffic
 from hypothesis import given
 from hypothesis import strategies as st
 from memory_programs import MEMORY_BYTES, WINDOW, memory_programs, memory_tiles, pairs
@@ -501,10 +502,10 @@ def test_rows_share_the_beats_of_the_bus():
     """A bus of 4 bytes; four rows of 3 bytes."""
 
     def beats(address, step):
-        return cycles.traffic(TINY, [Tile(Mem(address), Along(0, 0), 3, [Digit(4, step, (0, 4))])])
+        return traffic(TINY, [Tile(Mem(address), Along(0, 0), 3, [Digit(4, step, (0, 4))])])
 
     # Bytes 64 .. 75; 66 .. 77; with gaps; all the same.
-    assert beats(64, 3) == cycles.Traffic(0, 4, 3, 0, rows=4, blocks=1, instructions=1)
+    assert beats(64, 3) == Traffic(0, 4, 3, 0, rows=4, blocks=1, instructions=1)
     assert beats(66, 3).memory_read == 4
     assert beats(64, 4).memory_read == 4
     assert beats(66, 4).memory_read == 8
@@ -515,7 +516,7 @@ def test_rows_share_the_beats_of_the_bus():
 def test_counters_of_a_program_in_memory():
     load, store = corner_turn(TINY, c=10, x=7, align=4, src=0, dst=512)
     program = [Swap(0, 0, 3), load, store, 1 << 40]
-    assert cycles.traffic(TINY, program) == cycles.Traffic(
+    assert traffic(TINY, program) == Traffic(
         # A SWAP of 3 has 2 rows of 2 slots. Of the pair, rows of 7 bytes are 2 beats along a lane,
         # those of 4, 4 and 2 bytes one across the lanes.
         chain_read=4 + 3 * 7, chain_written=4 + 10 * 2,
