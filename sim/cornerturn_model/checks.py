@@ -21,9 +21,9 @@ from cornerturn.fields import (
     named_mask,
 )
 
-from .rows import bounds, decode, rows_of
+from .rows import bounds, decode, rows_of, whole_memory
 
-__all__ = ["Bytes", "Region", "check", "judge", "regions", "serial", "whole_memory"]
+__all__ = ["Bytes", "Region", "check", "judge", "regions", "serial"]
 
 WITHOUT_MEMORY = True
 """Reject what touches memory as UNSUPPORTED, as builds do that have none yet."""
@@ -65,11 +65,6 @@ class Bytes(NamedTuple):
         return isinstance(other, Bytes) and self.first <= other.last and other.first <= self.last
 
 
-def whole_memory(config):
-    """The window (first, last byte) that is open if none is set: all of the address space."""
-    return 0, (1 << config.address_bits) - 1
-
-
 def judge(config, descriptors, window=None):
     """How the engine judges the descriptors of a program: Status.OK, or the code of a rejection.
 
@@ -80,7 +75,6 @@ def judge(config, descriptors, window=None):
     window : tuple of int, optional
         First and last byte of the memory that may be touched; all of it by default.
     """
-    window = window or whole_memory(config)
     loads = list(_loads(descriptors))
     partners = {load: load + 1 for load in loads} | {load + 1: load for load in loads}
     statuses = []

@@ -212,7 +212,7 @@ def _histogram(config, rows):
 def _walked(config, rows):
     """The same by a look at each row."""
     histogram, blocks, last, word = Counter(), 0, None, config.beat_cells
-    for chunk in walk(config, rows, window=None):
+    for chunk in walk(config, rows):
         source = position(config, rows.source, chunk.source[-1])
         destination = position(config, rows.destination, chunk.destination[-1])
         # One number a row; it is 0 for all that neither read nor write.

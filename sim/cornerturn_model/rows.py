@@ -29,6 +29,7 @@ __all__ = [
     "rows_of",
     "walk",
     "walk_pair",
+    "whole_memory",
 ]
 
 CELL = 1
@@ -198,15 +199,20 @@ def _part_box(part, side):
         yield low, place + sum(span for span in spans if span > 0) + reach
 
 
+def whole_memory(config):
+    """The window, first and last byte, that is open if none is set: all of the address space."""
+    return 0, (1 << config.address_bits) - 1
+
+
 def bounds(config, side, window):
     """The least and the largest place there is on a side: of each axis (low, high)."""
     if side.mode is Mode.MEM:
-        first, last = window
+        first, last = window or whole_memory(config)
         return ((8 * first, 8 * last + 7),)
     return ((0, config.lanes - 1), (0, config.cells - 1))
 
 
-def walk(config, rows, window, first=0, last=None):
+def walk(config, rows, window=None, first=0, last=None):
     """The rows of an accepted tile in order, in chunks, up to the one that ends it.
 
     Those from number `first` on, to `last`, if not all.
