@@ -365,7 +365,7 @@ def _far(draw, config, tile):
     lanes = 1 << config.lane_bits + 4
     far = draw(st.sampled_from([
         {"in_lane": lanes}, {"out_lane": (1 << 32) - 1},
-        {"repeat_ho": 2, "ho_in_lane": lanes}, {"repeat_wo": 2, "wo_out_lane": -lanes},
+        {"repeat_ho": 2, "ho_in_lane": lanes}, {"repeat_wo": 2, "wo_out_lane": -lanes - 1},
         {"d5_count": 65535, "d5_in_lane": draw(st.sampled_from([-1, 1])) * lanes},
     ]))  # fmt: skip
     one = Tile(Along(0, 0), Along(1, 0), 1, limits=Limits(ho=1)).encode()

@@ -203,6 +203,11 @@ class Config:
         return (self.lanes - 1).bit_length()
 
     @property
+    def lane_span_bits(self):
+        """Bits of lanes that a loop with limits may go: what is trimmed may lie outside."""
+        return self.lane_bits + 4
+
+    @property
     def cell_bits(self):
         """Bits of a cell address."""
         return _log2(self.cells)
@@ -255,9 +260,14 @@ class Config:
         return 1
 
     @property
+    def row_delay(self):
+        """From an instruction that passed its check to its issue."""
+        return 9
+
+    @property
     def check_cycles(self):
         """From a command offered to an idle engine to its issue."""
-        return 16
+        return 15 + self.row_delay
 
     @property
     def check_interval(self):

@@ -42,6 +42,8 @@ class Engine(wiring.Component):
         High while the engine stands (rejection, HALT, abort).
     status : Out(engine_status)
     counters : Out(counters)
+    block : Out(block_trace)
+        The block begun last: its indices, and its offsets from the starts.
     lane_read_valid, lane_read_word, lane_read_ready, lane_read_data
         Read access to each lane's lmem, lane 0 lowest: done where valid and ready; data two cycles
         later.
@@ -74,6 +76,7 @@ class Engine(wiring.Component):
             "irq": Out(1),
             "status": Out(isa.engine_status()),
             "counters": Out(isa.counters()),
+            "block": Out(isa.block_trace(config)),
         }
         if self._ports:
             members |= lane_port_members(config, config.lanes)
@@ -98,6 +101,7 @@ class Engine(wiring.Component):
             self.irq.eq(tiu.irq),
             self.status.eq(tiu.status),
             self.counters.eq(tiu.counters),
+            self.block.eq(tiu.block),
         ]
         if self._ports:
             for name, member in lane_port_members(self.config, self.config.lanes).items():

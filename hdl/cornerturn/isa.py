@@ -8,15 +8,20 @@ counts lanes down as it passes (`skip`), so that a lane needs no number, and die
 Element `position`s are in cells of the beat.
 """
 
-from amaranth import unsigned
+from amaranth import signed, unsigned
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
 from . import fields
 
 __all__ = [
+    "LOOPS",
     "MEMORY_ROW_BITS",
+    "PLACE_ROOM",
+    "ROW_CELL_BITS",
     "STATUS_BITS",
+    "block",
+    "block_trace",
     "completion",
     "counters",
     "descriptor",
@@ -24,21 +29,33 @@ __all__ = [
     "instruction",
     "lane_read",
     "lane_write",
+    "limits",
     "memory_answer",
     "memory_beat",
     "memory_request",
+    "place",
     "read_op",
     "read_request",
     "region",
     "row",
     "slot",
     "slot_write",
+    "walk",
     "write_op",
     "write_request",
 ]
 
 MEMORY_ROW_BITS = 30
 """Bits of a row's length in bytes: 2**24 - 1 elements of 8 cells of 32 bits."""
+
+ROW_CELL_BITS = 27
+"""Bits of a row's length in cells: 2**24 - 1 elements of 8 cells."""
+
+LOOPS = fields.RECORDS[:3]
+"""The loops around a block, outermost first."""
+
+PLACE_ROOM = 5
+"""Bits of a place above those of its terms: a start, up to eleven terms, and a sign."""
 
 STATUS_BITS = max(fields.Status).bit_length()
 """Bits of a status code."""
@@ -68,7 +85,15 @@ def counters():
 def engine_status():
     """State of the engine: why it stands, and the last rejection's code and index."""
     return data.StructLayout(
-        {"busy": 1, "halted": 1, "rejected": 1, "aborted": 1, "code": STATUS_BITS, "index": 32}
+        {
+            "busy": 1,
+            "halted": 1,
+            "rejected": 1,
+            "aborted": 1,
+            "code": STATUS_BITS,
+            "index": 32,
+            "address": 64,  # of the row that ended an instruction: lane * 2**32 + cell, or bytes
+        }
     )
 
 
@@ -183,10 +208,6 @@ def memory_answer(config):
 # --- the TIU -----------------------------------------------------------------------------------
 
 
-def _row_bits(config):
-    return max(config.cell_bits, config.lane_bits) + 1
-
-
 def region(config):
     """A box of lanes and words, bounds included; not valid: it is empty."""
     return data.StructLayout(
@@ -205,27 +226,95 @@ def address(config):
     return data.StructLayout({"lane": config.lane_bits, "cell": config.cell_bits})
 
 
-def instruction(config):
-    """A checked instruction, for the row generator: counts less one, and address jumps.
+def place(config):
+    """Where a row starts, exactly, inside the array or not: a lane, and a cell or byte."""
+    return data.StructLayout(
+        {
+            "lane": signed(config.lane_span_bits + PLACE_ROOM),
+            "offset": signed(config.address_bits + PLACE_ROOM),
+        }
+    )
 
-    Both mean nothing if it is empty. `jump[d]` leads from the last row of all digits inside d to
-    the next value of d.
+
+def _sides(shape):
+    return data.StructLayout({"in": shape, "out": shape})
+
+
+def instruction(config):
+    """A checked instruction, for the tiler: the loops around its blocks, and the walk in each.
+
+    Counts are less one; all of it means nothing if the instruction is empty.
     """
     return data.StructLayout(
         {
-            "start": data.StructLayout({"in": address(config), "out": address(config)}),
-            "jump": data.ArrayLayout(
-                data.StructLayout({"in": address(config), "out": address(config)}),
-                len(fields.DIGITS),
-            ),
+            "start": _sides(place(config)),
+            "step": data.ArrayLayout(_sides(place(config)), len(LOOPS)),
+            "repeat_m1": data.ArrayLayout(unsigned(16), len(LOOPS)),
+            "segment": 24,  # of every block
+            "rest": 24,  # of the last one of each co loop, if not 0
+            "walk": walk(config),
+        }
+    )
+
+
+def walk(config):
+    """The walk through a block, the same for all blocks of an instruction.
+
+    `jump[d]` leads from the last row of all digits inside d to the next value of d.
+    """
+    return data.StructLayout(
+        {
+            "jump": data.ArrayLayout(_sides(place(config)), len(fields.DIGITS)),
             "count_m1": data.ArrayLayout(unsigned(16), len(fields.DIGITS)),
+            "segment_is_digit": 1,  # the count of digit 0 is the segment
+            "elements": 24,  # of a row; else they are the segment
+            "limits": limits(),
             "job": job(config),
         }
     )
 
 
+def limits():
+    """What trims rows: see `fields.py`."""
+    return data.StructLayout(
+        {
+            "any": 1,
+            "limit": data.ArrayLayout(unsigned(32), len(LOOPS)),
+            "row_tag": 2,
+            "tag": data.ArrayLayout(unsigned(2), len(fields.RECORDS)),
+            "multiplier": data.ArrayLayout(unsigned(16), len(fields.RECORDS)),
+        }
+    )
+
+
+def block(config):
+    """A block for the row generator; `walk` counts in the first of an instruction only."""
+    return data.StructLayout(
+        {
+            "first": 1,  # of its instruction
+            "last": 1,
+            "advanced": range(len(LOOPS)),  # the loop that led to it, if it is not the first
+            "start": _sides(place(config)),
+            "segment": 24,
+            "walk": walk(config),
+        }
+    )
+
+
+def block_trace(config):
+    """The block last begun: its indices, and its offsets from the starts."""
+    return data.StructLayout(
+        {
+            "index": data.ArrayLayout(unsigned(16), len(LOOPS)),
+            "repeat_co_m1": 16,
+            "segment": 24,
+            "offset": _sides(place(config)),
+        }
+    )
+
+
 def job(config):
-    """What stays the same for all rows of an instruction (but `cells`, in a SWAP)."""
+    """What stays the same for all rows of an instruction."""
     return data.StructLayout(
         {
             "empty": 1,  # no rows: one slot that touches nothing
@@ -238,23 +327,26 @@ def job(config):
             "in_step_m1": config.lane_bits,
             "out_step_m1": config.lane_bits,
             "code": (config.element_codes - 1).bit_length(),
-            "cells": _row_bits(config) + 3,  # n * g of the row, g at most 8
         }
     )
 
 
 def row(config):
-    """A row for the sequencer: its addresses and beats, and what its instruction is."""
-    beats = _row_bits(config) + 1
+    """A row for the sequencer: its places and beats, and what its instruction is."""
     return data.StructLayout(
         {
             "first": 1,  # of its instruction
             "last": 1,
+            "begin": 1,  # first of its block
+            "void": 1,  # moves nothing
+            "fault": 1,  # is outside the array, and ends its instruction
+            "fault_out": 1,  # not its source, but its destination
             "job": job(config),
-            "in": address(config),
-            "out": address(config),
-            "read_beats": beats,
-            "write_beats": beats,
+            "in": place(config),
+            "out": place(config),
+            "cells": ROW_CELL_BITS,
+            "read_beats": ROW_CELL_BITS,
+            "write_beats": ROW_CELL_BITS,
         }
     )
 
@@ -266,8 +358,12 @@ def slot(config):
             "starts": 1,  # first slot of its instruction
             "ends": 1,  # last slot of its instruction
             "begin": 1,  # first slot of its row
+            "block": 1,  # first slot of its block
             "more_rows": 1,  # its row is not the last
             "empty": 1,
+            "void": 1,  # its row moves nothing
+            "fault": 1,  # its row ends the instruction
+            "fault_window": 1,  # outside the window, not the array
             "swap": 1,
             "fence": 1,
             "halt": 1,

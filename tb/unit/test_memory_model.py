@@ -105,7 +105,10 @@ def judged(config, *items):
         # What limits leave: addresses of 32 bits.
         (Tile(Mem((1 << 32) - 1), Along(0, 0), 1, limits=Limits(co=1)), Status.OK),
         (Tile(Mem(1 << 32), Along(0, 0), 1, limits=Limits(co=1)), Status.WINDOW),
-        (Tile(Mem(64), Along(0, 0), 1, [Digit(3, -(1 << 31))], limits=Limits(co=1)), Status.WINDOW),
+        (Tile(Mem(64), Along(0, 0), 1, [Digit(3, -(1 << 31))], limits=Limits(co=1)), Status.OK),
+        (Tile(Mem(64), Along(0, 0), 1, [Digit(3, 1 << 31)], limits=Limits(co=1)), Status.WINDOW),
+        (Tile(Mem(64), Along(0, 0), 1, [Digit(2, -(1 << 32) - 1)], limits=Limits(co=1)),
+         Status.WINDOW),
         (Tile(Mem(64), Along(0, 0), 1, [Digit(2, -(1 << 31))], limits=Limits(co=1)), Status.OK),
         (Tile(Mem(64), Along(64, 0), 1, [Digit(2, 1 << 32)], limits=Limits(co=1)), Status.RANGE),
         # From memory to memory, onto itself.

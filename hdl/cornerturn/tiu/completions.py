@@ -4,12 +4,12 @@
 
     issued, done --> [outstanding] --> drained
                done --> [pending] --> o_rsp {index, status}
-    i_code (rejection) --> [ stop: halted | rejected | aborted ] --> irq, status
+    i_code (rejection), fault --> [ stop: halted | rejected | aborted ] --> irq, status
     abort, soft_reset, clear -->
 
 An instruction that completes is OK, unless an abort is going on; so counters stand for a queue of
-statuses: those pending from before the abort, then the aborted ones, then a rejection. A stop ends
-only when all of them are taken.
+statuses: those pending from before the abort, then the aborted ones, then a rejection (or what a row
+outside the array ended: nothing issues behind it). A stop ends only when all of them are taken.
 """
 
 from amaranth import Module, Mux, Signal
@@ -36,6 +36,8 @@ class Completions(wiring.Component):
     -------
     issued, halt_issued, done : In(1)
         An instruction (a HALT) issues; the marker of the oldest one is back.
+    fault_issued : In(1), fault_address : In(64)
+        The instruction issued last ends in this cycle, by a row outside the array.
     i_code : In(stream of status)
         A rejection; taken when everything before it is done.
     o_rsp : Out(stream of completion)
@@ -65,6 +67,8 @@ class Completions(wiring.Component):
                 "issued": In(1),
                 "halt_issued": In(1),
                 "done": In(1),
+                "fault_issued": In(1),
+                "fault_address": In(64),
                 "i_code": In(stream.Signature(isa.STATUS_BITS)),
                 "o_rsp": Out(stream.Signature(isa.completion())),
                 "clear": In(1),
@@ -92,6 +96,7 @@ class Completions(wiring.Component):
         index = Signal(32)
         status = Signal(isa.engine_status())
         halting = Signal()
+        faulting = Signal()
         aborting = Signal()
         resetting = Signal()
         clearing = Signal()
@@ -100,6 +105,7 @@ class Completions(wiring.Component):
         drained = Signal()
         room = Signal()
         idle = Signal()  # nothing outstanding or pending
+        ended = Signal()  # what a fault ended is done
 
         m.d.comb += [
             stopped.eq(status.halted | status.rejected | status.aborted),
@@ -112,6 +118,7 @@ class Completions(wiring.Component):
             self.room.eq(room),
             idle.eq((outstanding == 0) & (pending == 0) & (pending_aborted == 0) & ~rejection),
             self.flush.eq(resetting & idle),
+            ended.eq(faulting & self.done & (outstanding == 1) & ~aborting),
         ]
         m.d.sync += [drained.eq(outstanding == 0), room.eq(untaken < capacity)]
 
@@ -129,8 +136,8 @@ class Completions(wiring.Component):
         take_aborted = taken & (pending == 0) & (pending_aborted != 0)
         m.d.sync += [
             outstanding.eq(outstanding + self.issued - self.done),
-            untaken.eq(untaken + self.issued - (take_ok | take_aborted)),
-            pending.eq(pending + (self.done & ~aborting) - take_ok),
+            untaken.eq(untaken + self.issued - (take_ok | take_aborted) - ended),
+            pending.eq(pending + (self.done & ~aborting & ~ended) - take_ok),
             pending_aborted.eq(pending_aborted + (self.done & aborting) - take_aborted),
             index.eq(index + taken),
         ]
@@ -143,19 +150,23 @@ class Completions(wiring.Component):
         with m.If(halting & (outstanding == 0) & ~aborting):
             m.d.sync += [halting.eq(0), status.halted.eq(1)]
         m.d.comb += self.i_code.ready.eq((outstanding == 0) & ~stopped & ~halting & ~aborting)
-        with m.If(self.i_code.valid & self.i_code.ready):
+        rejected = self.i_code.valid & self.i_code.ready
+        with m.If(self.fault_issued):
+            m.d.sync += [faulting.eq(1), hold.eq(1), status.address.eq(self.fault_address)]
+        with m.If(rejected | ended):
             m.d.sync += [
                 hold.eq(1),
+                faulting.eq(0),
                 rejection.eq(1),
                 status.rejected.eq(1),
-                status.code.eq(self.i_code.payload),
+                status.code.eq(Mux(ended, Status.RANGE, self.i_code.payload)),
                 # Of what is still to be taken, the rejection is the last.
                 status.index.eq(index + pending + pending_aborted),
             ]
         with m.If(self.abort & ~stopped):
             m.d.sync += [aborting.eq(1), hold.eq(1)]
         with m.If(aborting & (outstanding == 0) & ~resetting):
-            m.d.sync += [aborting.eq(0), halting.eq(0), status.aborted.eq(1)]
+            m.d.sync += [aborting.eq(0), halting.eq(0), faulting.eq(0), status.aborted.eq(1)]
         with m.If(self.clear & stopped):
             m.d.sync += clearing.eq(1)
         with m.If(clearing & idle):
@@ -173,6 +184,7 @@ class Completions(wiring.Component):
                 hold.eq(0),
                 aborting.eq(0),
                 halting.eq(0),
+                faulting.eq(0),
                 resetting.eq(0),
                 clearing.eq(0),
                 index.eq(0),

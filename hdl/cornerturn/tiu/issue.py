@@ -20,6 +20,7 @@ __all__ = ["Issue"]
 _EVENTS = (
     "issued",
     "halt_issued",
+    "fault_issued",
     "row",
     "block",
     "read",
@@ -65,6 +66,10 @@ class Issue(wiring.Component):
         To the row generator: the instruction at issue ends here.
     issued, halt_issued : Out(1)
         An instruction (a HALT) issues in this cycle.
+    fault_issued : Out(1)
+        A row outside the array ends its instruction in this cycle.
+    resume : Out(1)
+        The slot of such a row is gone, issued or dropped.
     row, block, read, write, stall_* : Out(1)
         Events for the performance counters.
     """
@@ -86,6 +91,7 @@ class Issue(wiring.Component):
                 "o_read": Out(isa.read_op(config)),
                 "o_write": Out(isa.slot_write(config)),
                 "kill": Out(1),
+                "resume": Out(1),
             }
             | dict.fromkeys(_EVENTS, Out(1))
         )
@@ -101,12 +107,16 @@ class Issue(wiring.Component):
         begun = Signal()  # an instruction has issued, its marker has not
         discard = Signal()  # what is left of an instruction that was ended
         terminate = Signal()
+        fault = Signal()  # the instruction ends with this slot, which is not its last
         m.d.comb += [
             starts.eq(self.i_slot.valid & slot.starts),
             terminate.eq(self.abort & begun),
             drop.eq(self.i_slot.valid & ~slot.starts & (self.abort | discard)),
             self.i_slot.ready.eq(fire | drop),
-            self.kill.eq(terminate),
+            fault.eq(fire & slot.fault & ~slot.ends),
+            self.kill.eq(terminate | fault),
+            self.resume.eq((fire | drop) & slot.fault),
+            self.fault_issued.eq(fire & slot.fault),
         ]
 
         # At most one cause counts.
@@ -142,13 +152,13 @@ class Issue(wiring.Component):
             self.o_write.row_end.eq(fire & slot.write.row_end),
             self.issued.eq(fire & starts),
             self.halt_issued.eq(fire & starts & slot.halt),
-            self.row.eq(fire & slot.begin & ~slot.empty),
-            self.block.eq(fire & starts & ~slot.empty),
+            self.row.eq(fire & slot.begin & ~slot.void),
+            self.block.eq(fire & slot.block & ~slot.empty),
             self.read.eq(fire & read.valid),
             self.write.eq(fire & slot.write.valid),
         ]
 
-        with m.If(fire & slot.begin & slot.serial & slot.more_rows):
+        with m.If(fire & slot.begin & slot.serial & slot.more_rows & ~slot.void):
             m.d.sync += row_wait.eq(1)
         with m.If(self.launched.row_end | terminate | self.flush):
             m.d.sync += row_wait.eq(0)
@@ -156,7 +166,7 @@ class Issue(wiring.Component):
             m.d.sync += begun.eq(1)
         with m.If((fire & slot.write.last) | terminate | self.flush):
             m.d.sync += begun.eq(0)
-        with m.If(terminate):
+        with m.If(terminate | fault):
             m.d.sync += discard.eq(1)
         with m.If((drop & slot.ends) | self.flush):
             m.d.sync += discard.eq(0)

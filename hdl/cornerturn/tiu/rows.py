@@ -1,12 +1,13 @@
-"""rows: walks the digits of an instruction and works out each row's addresses and beats.
+"""rows: walks the digits of every block and works out each row's places and beats.
 
-Four registers deep and elastic; a row a cycle, and none is lost between two instructions::
+Elastic registers; a row a cycle, and none is lost between two blocks or instructions::
 
-    i_job --> [walk] --> [jump] --> [place] --> [measure] --> o_row
-              digits     which      address     beats of
-              left       jump       += jump     each side
+    i_block --> [walk] --> [turned] --> [placed] --> [left] --> [trimmed] --> [sized] --> [judged]
+                digits     which        place        to the     elements      cells,      beats,
+                left       jump         += jump      limits                   lanes       fault
+                             +--- Bounds: coordinates, limits ------+                        +--> o_row
 
-An address moves by one jump a row: that of the innermost digit that still counts, which undoes the
+A place moves by one jump a row: that of the innermost digit that still counts, which undoes the
 digits inside it.
 """
 
@@ -16,17 +17,20 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .. import isa
 from ..fields import DIGITS
+from ..isa import LOOPS, ROW_CELL_BITS
+from .bounds import Bounds
 from .slice import Slice
 
 __all__ = ["Rows"]
 
 _SIDES = ("in", "out")
+_STAGES = ("walk", "turned", "placed", "left", "trimmed", "sized")
 
 
 class Rows(wiring.Component):
     """Row generator of the loops over the digits.
 
-    Latency: an instruction taken in cycle t gives its first row in cycle t + 4.
+    Latency: a block taken in cycle t gives its first row in cycle t + 7.
 
     Parameters
     ----------
@@ -34,7 +38,7 @@ class Rows(wiring.Component):
 
     Members
     -------
-    i_job : In(stream of instruction)
+    i_block : In(stream of block)
         Taken when the one ahead has been walked.
     o_row : Out(stream of row)
     kill : In(1)
@@ -43,56 +47,95 @@ class Rows(wiring.Component):
         Drop everything.
     issued : In(1)
         The first row of an instruction is taken from `o_row` (its walk is the older one).
+    no_more_blocks : Out(1)
+        `kill`, for the tiler: the instruction being issued has blocks to come.
     """
 
     def __init__(self, config):
         self._config = config
         super().__init__(
             {
-                "i_job": In(stream.Signature(isa.instruction(config))),
+                "i_block": In(stream.Signature(isa.block(config))),
                 "o_row": Out(stream.Signature(isa.row(config))),
                 "kill": In(1),
                 "flush": In(1),
                 "issued": In(1),
+                "no_more_blocks": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         config = self._config
-        sides = data.StructLayout({"in": isa.address(config), "out": isa.address(config)})
+        m.submodules.bounds = bounds = Bounds()
+        m.submodules.judged = judged = Slice(isa.row(config))
 
         # A stage takes what is before it when it is empty or being emptied.
-        m.submodules.measure = measure = Slice(isa.row(config))
-        names = ("walk", "jump", "place")
-        valid = {name: Signal(name=f"{name}_valid") for name in names}
-        ready = {name: Signal(name=f"{name}_ready") for name in names}
-        taken = [*(ready[name] for name in names[1:]), measure.i.ready]
-        for name, after in zip(names, taken, strict=True):
+        self._valid = valid = {name: Signal(name=f"{name}_valid") for name in _STAGES}
+        self._ready = ready = {name: Signal(name=f"{name}_ready") for name in _STAGES}
+        taken = [*(ready[name] for name in _STAGES[1:]), judged.i.ready]
+        for name, after in zip(_STAGES, taken, strict=True):
             m.d.comb += ready[name].eq(~valid[name] | after)
 
-        # walk: the row that leaves is described by `first`, `last` and the jump that leads to it.
-        job = self.i_job.payload
-        loaded = Signal.like(job, name="loaded", reset_less=True)
+        # What a row takes with it from stage to stage.
+        token = data.StructLayout(
+            {"first": 1, "last": 1, "begin": 1, "elements": 24, "job": isa.job(config)}
+        )
+        sides = data.StructLayout(dict.fromkeys(_SIDES, isa.place(config)))
+        self._tokens = {name: Signal(token, name=name, reset_less=True) for name in _STAGES[1:]}
+        self._places = {
+            name: Signal(sides, name=f"{name}_place", reset_less=True) for name in _STAGES[1:]
+        }
+        jump = self._walk(m, bounds)
+        self._place(m, jump)
+        for before, name in zip(_STAGES[2:-1], _STAGES[3:], strict=True):
+            with m.If(ready[name]):
+                m.d.sync += [
+                    valid[name].eq(valid[before]),
+                    self._tokens[name].eq(self._tokens[before]),
+                    self._places[name].eq(self._places[before]),
+                ]
+        self._judge(m, bounds, judged.i)
+
+        m.d.comb += [
+            bounds.place.eq(ready["placed"] & valid["turned"]),
+            bounds.leave.eq(ready["left"]),
+            bounds.trim.eq(ready["trimmed"]),
+            bounds.elements.eq(self._tokens["left"].elements),
+            judged.flush.eq(self.flush),
+        ]
+        connect(m, judged.o, flipped(self.o_row))
+        with m.If(self.flush):
+            m.d.sync += [bit.eq(0) for bit in (*valid.values(), self._ahead)]
+        return m
+
+    def _walk(self, m, bounds):
+        """The digits' state: `walk` describes the row that leaves. Returns the jump it turned by."""
+        valid, ready = self._valid, self._ready
+        block = self.i_block.payload
+        loaded = Signal.like(block, name="loaded", reset_less=True)
+        walk = loaded.walk
         left = [Signal(16, name=f"left_{name}", reset_less=True) for name in DIGITS]
         done = [Signal(name=f"done_{name}", reset_less=True) for name in DIGITS]
-        first = Signal(reset_less=True)
+        begin = Signal(reset_less=True)
         chosen = Signal(range(len(DIGITS)), reset_less=True)
+        last_of_block = Signal()
         last = Signal()
         killed = Signal(reset_less=True)
         leaves = Signal()
         take = Signal()
         m.d.comb += [
-            last.eq(Cat(done).all() | killed),
-            leaves.eq(valid["walk"] & ready["jump"]),
-            self.i_job.ready.eq(~valid["walk"] | (leaves & last)),
-            take.eq(self.i_job.valid & self.i_job.ready),
+            last_of_block.eq(Cat(done).all()),
+            last.eq((last_of_block & loaded.last) | killed),
+            leaves.eq(valid["walk"] & ready["turned"]),
+            self.i_block.ready.eq(~valid["walk"] | (leaves & (last_of_block | killed))),
+            take.eq(self.i_block.valid & self.i_block.ready),
         ]
         with m.If(leaves):
-            m.d.sync += [first.eq(0), valid["walk"].eq(~last)]
+            m.d.sync += [begin.eq(0), valid["walk"].eq(~last_of_block & ~killed)]
             inner_done = 1
             for index in reversed(range(len(DIGITS))):
-                count_m1 = loaded.count_m1[index]
+                count_m1 = walk.count_m1[index]
                 with m.If(inner_done & ~done[index]):
                     m.d.sync += [
                         chosen.eq(index),
@@ -103,66 +146,121 @@ class Rows(wiring.Component):
                     m.d.sync += [left[index].eq(count_m1), done[index].eq(count_m1 == 0)]
                 inner_done = inner_done & done[index]
         # `ahead`: the walk is already of the instruction behind the one that issues.
-        ahead = Signal()
+        self._ahead = ahead = Signal()
+        m.d.comb += self.no_more_blocks.eq(self.kill & ~ahead)
         with m.If(self.issued):
             m.d.sync += ahead.eq(0)
-        with m.If(self.kill & ~ahead):
+        with m.If(self.no_more_blocks):
             m.d.sync += killed.eq(1)
         with m.If(take):
             m.d.sync += [
-                loaded.eq(job),
-                first.eq(1),
+                *(loaded[name].eq(block[name]) for name in ("first", "last", "advanced")),
+                *(loaded[name].eq(block[name]) for name in ("start", "segment")),
+                begin.eq(1),
                 valid["walk"].eq(1),
-                ahead.eq(1),
-                killed.eq(0),
             ]
+            # Between two blocks of an instruction the other digits have started again already.
+            segment = Mux(block.first, block.walk.segment_is_digit, walk.segment_is_digit)
+            with m.If(segment):
+                m.d.sync += [left[0].eq(block.segment - 1), done[0].eq(block.segment == 1)]
+        with m.If(take & block.first):
+            m.d.sync += [loaded.walk.eq(block.walk), ahead.eq(1), killed.eq(0)]
+            job = block.walk.job
             for index in range(len(DIGITS)):
-                count_m1 = Mux(job.job.empty, 0, job.count_m1[index])
-                m.d.sync += [left[index].eq(count_m1), done[index].eq(count_m1 == 0)]
+                count_m1 = Mux(job.empty, 0, block.walk.count_m1[index])
+                last_count = count_m1 == 0
+                if index == 0:
+                    segment_is_count = block.walk.segment_is_digit & ~job.empty
+                    count_m1 = Mux(segment_is_count, block.segment - 1, count_m1)
+                    last_count = Mux(segment_is_count, block.segment == 1, last_count)
+                m.d.sync += [left[index].eq(count_m1), done[index].eq(last_count)]
 
-        # jump
-        jump = Signal(sides, reset_less=True)
-        jump_flags = Signal(2, reset_less=True)
-        with m.If(ready["jump"]):
+        starts = begin & loaded.first
+        m.d.comb += [
+            bounds.limits.eq(walk.limits),
+            bounds.turn.eq(leaves),
+            bounds.first.eq(starts),
+            bounds.level.eq(Mux(begin, loaded.advanced, chosen + len(LOOPS))),
+        ]
+        jump = Signal.like(loaded.start, name="jump", reset_less=True)
+        with m.If(ready["turned"]):
             m.d.sync += [
-                valid["jump"].eq(valid["walk"]),
-                jump.eq(loaded.jump[chosen]),
-                jump_flags.eq(Cat(first, last)),
+                valid["turned"].eq(valid["walk"]),
+                jump.eq(Mux(begin, loaded.start, walk.jump[chosen])),
+                self._tokens["turned"].eq(
+                    Cat(
+                        starts,
+                        last,
+                        begin,
+                        Mux(walk.segment_is_digit, walk.elements, loaded.segment),
+                        walk.job,
+                    )
+                ),
             ]
+        return jump
 
-        # place: `loaded` is still of this instruction when its first row comes by, for the next is
-        # taken only after this one has issued.
-        place = Signal(sides, reset_less=True)
-        place_flags = Signal(2, reset_less=True)
-        place_job = Signal(isa.job(config), reset_less=True)
-        with m.If(ready["place"]):
-            m.d.sync += [valid["place"].eq(valid["jump"]), place_flags.eq(jump_flags)]
-        with m.If(ready["place"] & valid["jump"]):
-            with m.If(jump_flags[0]):
-                m.d.sync += [place.eq(loaded.start), place_job.eq(loaded.job)]
+    def _place(self, m, jump):
+        """The sum of the jumps."""
+        place, before = self._places["placed"], self._tokens["turned"]
+        token = self._tokens["placed"]
+        with m.If(self._ready["placed"]):
+            m.d.sync += self._valid["placed"].eq(self._valid["turned"])
+        with m.If(self._ready["placed"] & self._valid["turned"]):
+            m.d.sync += token.eq(before)
+            with m.If(before.begin):
+                m.d.sync += place.eq(jump)
             with m.Else():
                 for side in _SIDES:
-                    for unit in ("lane", "cell"):
+                    for unit in ("lane", "offset"):
                         m.d.sync += place[side][unit].eq(place[side][unit] + jump[side][unit])
-                with m.If(place_job.swap):  # one element less, row by row
-                    m.d.sync += place_job.cells.eq(place_job.cells - (1 << place_job.code))
+                with m.If(before.job.swap):  # one element less, row by row
+                    m.d.sync += token.elements.eq(token.elements - 1)
 
-        # measure: the beats of each side (an along side starts within a word)
-        row = measure.i.payload
+    def _judge(self, m, bounds, judged):
+        """The beats of each side (an along side starts within a word), and whether it is inside."""
+        config = self._config
+        trimmed, elements = self._tokens["trimmed"], bounds.trimmed
+        cells = Signal(ROW_CELL_BITS, reset_less=True)
+        void = Signal(reset_less=True)
+        limited = Signal(reset_less=True)
+        many = Signal(reset_less=True)  # more elements than lanes
+        lanes = {}  # from the first to the last one of an across row
+        with m.If(self._ready["sized"]):
+            m.d.sync += [
+                cells.eq(elements << trimmed.job.code),
+                void.eq(bounds.empty | trimmed.job.empty),
+                many.eq(elements > config.lanes),
+                # Judged only where limits trim: else the check has seen all of it.
+                limited.eq(bounds.limited),
+            ]
+            for side in _SIDES:
+                lanes[side] = Signal(
+                    2 * config.lane_bits + 1, name=f"lanes_{side}", reset_less=True
+                )
+                last = (elements - 1)[: config.lane_bits]
+                m.d.sync += lanes[side].eq(last * (trimmed.job[f"{side}_step_m1"] + 1))
+
+        token, place = self._tokens["sized"], self._places["sized"]
+        row = judged.payload
+        outside = {}
+        for side, beats in (("in", row.read_beats), ("out", row.write_beats)):
+            along = token.job[f"{side}_along"]
+            lane, offset = place[side].lane, place[side].offset
+            within = Mux(along, offset[: config.offset_bits], 0)
+            m.d.comb += beats.eq((cells + within + (config.beat_cells - 1)) >> config.offset_bits)
+            end = offset + Mux(along, cells - 1, 0)
+            far = Mux(along, lane >= config.lanes, many | (lane + lanes[side] >= config.lanes))
+            outside[side] = Signal(name=f"outside_{side}")
+            m.d.comb += outside[side].eq(
+                (lane < 0) | (offset < 0) | far | (end >> config.cell_bits != 0)
+            )
         m.d.comb += [
-            measure.i.valid.eq(valid["place"]),
-            Cat(row.first, row.last).eq(place_flags),
-            row.job.eq(place_job),
+            judged.valid.eq(self._valid["sized"]),
+            *(row[name].eq(token[name]) for name in ("first", "last", "begin", "job")),
             row["in"].eq(place["in"]),
             row["out"].eq(place["out"]),
-            measure.flush.eq(self.flush),
+            row.cells.eq(cells),
+            row.fault.eq(limited & ~void & (outside["in"] | outside["out"])),
+            row.fault_out.eq(~outside["in"]),
+            row.void.eq(void | row.fault),
         ]
-        for side, beats in (("in", row.read_beats), ("out", row.write_beats)):
-            offset = Mux(place_job[f"{side}_along"], place[side].cell[: config.offset_bits], 0)
-            ceiling = place_job.cells + offset + (config.beat_cells - 1)
-            m.d.comb += beats.eq(ceiling >> config.offset_bits)
-        connect(m, measure.o, flipped(self.o_row))
-
-        with m.If(self.flush):
-            m.d.sync += [bit.eq(0) for bit in (*valid.values(), ahead)]
-        return m

@@ -12,7 +12,7 @@ A row of a SWAP takes two slots a word: across -> along, then along -> across (`
 same positions in the beat, so nothing is rotated.
 """
 
-from amaranth import Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -38,6 +38,10 @@ class Sequencer(wiring.Component):
     o_slot : Out(stream of slot)
     flush : In(1)
         Drop everything.
+    resume : In(1)
+        The slot of a row that ended its instruction is gone; until then no row is taken behind it.
+    fault_address : Out(64)
+        Where such a row starts: lane * 2**32 + cell.
     """
 
     def __init__(self, config):
@@ -47,6 +51,8 @@ class Sequencer(wiring.Component):
                 "i_row": In(stream.Signature(isa.row(config))),
                 "o_slot": Out(stream.Signature(isa.slot(config))),
                 "flush": In(1),
+                "resume": In(1),
+                "fault_address": Out(64),
             }
         )
 
@@ -58,7 +64,10 @@ class Sequencer(wiring.Component):
 
         # --- the row, and what is left of it
         row = Signal(isa.row(config), reset_less=True)
+        source = Signal(isa.address(config), reset_less=True)
+        target = Signal(isa.address(config), reset_less=True)
         valid = Signal()
+        faulted = Signal()  # the row ends its instruction, and waits until that is done
         begin = Signal(reset_less=True)  # its first slot is still to come
         begin_write = Signal(reset_less=True)  # its first write is
         back = Signal(reset_less=True)  # second slot of a word of a SWAP: the sides are exchanged
@@ -90,24 +99,26 @@ class Sequencer(wiring.Component):
         element_mask = Signal(bits)
         m.d.comb += [
             writing.eq(swap | (more_writes & (wait == 0))),
-            last_write.eq(job.empty | (final_write & Mux(swap, back, wait == 0))),
+            last_write.eq(row.void | (final_write & Mux(swap, back, wait == 0))),
             end.eq(Mux(swap, last_write, final_slot)),
-            first.eq(Mux(job.out_along & begin_write, row["out"].cell[:bits], 0)),
+            first.eq(Mux(job.out_along & begin_write, target.cell[:bits], 0)),
             final.eq(Mux(final_write, tail_out, top)),
             final_in.eq(Mux(swap, final, Mux(final_read, tail, top))),
             element_mask.eq(~((1 << job.code) - 1)),
         ]
         slot = Signal(isa.slot(config))
         read, write = slot.read, slot.write
-        source, target = row["in"], row["out"]
         read_along = Mux(back, 1, job.in_along)
         span = (final & element_mask) - first  # of a SWAP
         m.d.comb += [
             slot.starts.eq(begin & row.first),
             slot.ends.eq(end & row.last),
             slot.begin.eq(begin),
+            slot.block.eq(begin & row.begin),
             slot.more_rows.eq(~row.last),
             slot.empty.eq(job.empty),
+            slot.void.eq(row.void),
+            slot.fault.eq(row.fault),
             slot.swap.eq(swap),
             slot.fence.eq(job.fence),
             slot.halt.eq(job.halt),
@@ -123,8 +134,8 @@ class Sequencer(wiring.Component):
             read.offset.eq(source.cell[:bits]),
             read.code.eq(job.code),
             write.valid.eq(writing),
-            write.last.eq(last_write & row.last),
-            write.row_end.eq(last_write & job.serial & ~row.last),
+            write.last.eq(last_write & (row.last | row.fault)),
+            write.row_end.eq(last_write & job.serial & ~row.last & ~row.void),
             write.swap_across.eq(back),
             write.held.eq(held),
             write.late.eq(late),
@@ -142,14 +153,26 @@ class Sequencer(wiring.Component):
         # --- it leaves
         m.submodules.out = out = Slice(isa.slot(config))
         goes = Signal()
+        row_faults = Signal()
         connect(m, out.o, flipped(self.o_slot))
         m.d.comb += [
             out.i.payload.eq(slot),
             out.i.valid.eq(valid),
             out.flush.eq(self.flush),
             goes.eq(valid & out.i.ready),
-            self.i_row.ready.eq(~valid | (goes & end)),
+            self.i_row.ready.eq((~valid | (goes & end)) & ~row_faults & ~faulted),
         ]
+        # The address of a fault stands until the engine has stopped for it.
+        place = Mux(row.fault_out, row["out"].as_value(), row["in"].as_value())
+        place = isa.place(config)(place)
+        m.d.comb += [
+            row_faults.eq(valid & row.fault),
+            self.fault_address.eq(Cat(place.offset.as_signed()[:32], place.lane.as_signed())),
+        ]
+        with m.If(goes & row.fault):
+            m.d.sync += faulted.eq(1)
+        with m.If(self.resume | self.flush):
+            m.d.sync += faulted.eq(0)
 
         # --- what is left after it
         with m.If(goes):
@@ -187,12 +210,16 @@ class Sequencer(wiring.Component):
         # --- the next row
         with m.If(self.i_row.valid & self.i_row.ready):
             new = self.i_row.payload
-            offset_in = Mux(new.job.in_along, new["in"].cell[:bits], 0)
-            offset_out = Mux(new.job.out_along, new["out"].cell[:bits], 0)
+            offset_in = Mux(new.job.in_along, new["in"].offset[:bits], 0)
+            offset_out = Mux(new.job.out_along, new["out"].offset[:bits], 0)
             beats = Mux(new.read_beats > new.write_beats, new.read_beats, new.write_beats)
             m.d.sync += [
                 valid.eq(1),
                 row.eq(new),
+                source.lane.eq(new["in"].lane),
+                source.cell.eq(new["in"].offset),
+                target.lane.eq(new["out"].lane),
+                target.cell.eq(new["out"].offset),
                 begin.eq(1),
                 begin_write.eq(1),
                 back.eq(0),
@@ -204,22 +231,22 @@ class Sequencer(wiring.Component):
                 more_writes.eq(1),
                 wait.eq(0),
                 held.eq(0),
-                tail.eq(new.job.cells + offset_in - 1),
-                tail_out.eq(new.job.cells + offset_out - 1),
+                tail.eq(new.cells + offset_in - 1),
+                tail_out.eq(new.cells + offset_out - 1),
                 rotate.eq(Mux(new.job.swap, 0, offset_out - offset_in)),
                 late.eq(offset_out < offset_in),
                 advance.eq(((new.job.in_step_m1 + 1) << bits) >> new.job.code),
                 advance_out.eq(((new.job.out_step_m1 + 1) << bits) >> new.job.code),
             ]
             if config.hold_beats:
-                with m.If(new.job.serial & (new.read_beats > config.protected_beats)):
+                with m.If(new.job.serial & ~new.void & (new.read_beats > config.protected_beats)):
                     m.d.sync += [
                         held.eq(1),
                         wait.eq(config.hold_beats),
                         slots.eq(beats + config.hold_beats),
                         final_slot.eq(0),
                     ]
-            with m.If(new.job.empty):
+            with m.If(new.void):
                 m.d.sync += [final_slot.eq(1), reading.eq(0), more_writes.eq(0), final_write.eq(0)]
         with m.If(self.flush):
             m.d.sync += valid.eq(0)

@@ -1,15 +1,15 @@
 """tiu: the tensor control unit, from descriptors to micro-ops and back to completions::
 
-    i_cmd --> check --> rows --> sequencer --> issue --o_read--> chain   (generate 601, send 602)
-               |  |                             ^ |
-               |  +--> interlock ---------------+ v
-               |          ^ launched           aligner <-- beat         (first receive 603)
-               |          +-----------------------+ o_write --> chain   (determine 604, send 605)
+    i_cmd --> check --> tiler --> rows --> sequencer --> issue --o_read--> chain   (601, 602)
+               |  |                                       ^ |
+               |  +--> interlock -------------------------+ v
+               |          ^ launched                     aligner <-- beat         (603)
+               |          +---------------------------------+ o_write --> chain   (604, 605)
                v
           completions <-- done                                      --> o_rsp
           counters
 
-The numbers are the seed's units of the TIU. A read and its write are decided in one slot, so the
+The numbers are the seed's units of the TIU: generate, send, receive, determine, send. A read and its write are decided in one slot, so the
 second address is there when the beat comes back.
 """
 
@@ -26,6 +26,7 @@ from .interlock import Interlock
 from .issue import Issue
 from .rows import Rows
 from .sequencer import Sequencer
+from .tiler import Tiler
 
 __all__ = ["Tiu"]
 
@@ -49,6 +50,7 @@ class Tiu(wiring.Component):
         High while the engine stands.
     status : Out(engine_status)
     counters : Out(counters)
+    block : Out(block_trace)
     o_read : Out(read_op), beat : In(beat_width)
         Read chain.
     o_write : Out(write_op), done : In(1)
@@ -67,6 +69,7 @@ class Tiu(wiring.Component):
                 "irq": Out(1),
                 "status": Out(isa.engine_status()),
                 "counters": Out(isa.counters()),
+                "block": Out(isa.block_trace(config)),
                 "o_read": Out(isa.read_op(config)),
                 "beat": In(config.beat_width),
                 "o_write": Out(isa.write_op(config)),
@@ -78,6 +81,7 @@ class Tiu(wiring.Component):
         m = Module()
         config = self._config
         m.submodules.check = check = Check(config)
+        m.submodules.tiler = tiler = Tiler(config)
         m.submodules.rows = rows = Rows(config)
         m.submodules.sequencer = sequencer = Sequencer(config)
         m.submodules.issue = issue = Issue(config)
@@ -87,7 +91,8 @@ class Tiu(wiring.Component):
         m.submodules.counters = counters = Counters()
 
         connect(m, flipped(self.cmd), check.i_cmd)
-        connect(m, check.o_job, rows.i_job)
+        connect(m, check.o_job, tiler.i_job)
+        connect(m, tiler.o_block, rows.i_block)
         connect(m, rows.o_row, sequencer.i_row)
         connect(m, sequencer.o_slot, issue.i_slot)
         connect(m, check.o_code, completions.i_code)
@@ -96,6 +101,10 @@ class Tiu(wiring.Component):
             check.enable.eq(~completions.stopped & ~completions.aborting),
             check.flush.eq(completions.flush),
             check.issued.eq(issue.issued),
+            tiler.prepare.eq(check.prepare),
+            tiler.kill.eq(rows.no_more_blocks),
+            tiler.flush.eq(completions.flush),
+            self.block.eq(tiler.trace),
             rows.flush.eq(completions.flush),
             rows.kill.eq(issue.kill),
             rows.issued.eq(issue.issued),
@@ -109,6 +118,7 @@ class Tiu(wiring.Component):
             issue.room.eq(completions.room),
             issue.abort.eq(completions.aborting),
             sequencer.flush.eq(completions.flush),
+            sequencer.resume.eq(issue.resume),
             issue.flush.eq(completions.flush),
             issue.early.eq(aligner.early),
             issue.early_lane_high.eq(aligner.early_lane_high),
@@ -119,6 +129,8 @@ class Tiu(wiring.Component):
             self.o_write.eq(aligner.o_op),
             completions.issued.eq(issue.issued),
             completions.halt_issued.eq(issue.halt_issued),
+            completions.fault_issued.eq(issue.fault_issued),
+            completions.fault_address.eq(sequencer.fault_address),
             completions.done.eq(self.done),
             completions.clear.eq(self.clear),
             completions.abort.eq(self.abort),
