@@ -29,11 +29,18 @@ from hypothesis import strategies as st
 
 __all__ = [
     "BROKEN",
+    "MEMORY_BYTES",
+    "WINDOW",
     "broken",
+    "element_cells",
     "instructions",
     "limit_tiles",
+    "limited",
     "loop_tiles",
+    "looped",
     "noise",
+    "place_in_lmem",
+    "place_in_memory",
     "programs",
     "swaps",
     "tiles",

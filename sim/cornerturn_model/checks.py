@@ -5,6 +5,7 @@ broken gives the status. :func:`judge` looks at a program, for the two tiles of 
 together.
 """
 
+import functools
 import itertools
 from typing import NamedTuple
 
@@ -106,6 +107,7 @@ def check(config, descriptor, window=None):
     return judge(config, [descriptor], window)[0]
 
 
+@functools.lru_cache(maxsize=1024)
 def regions(config, descriptor):
     """What an accepted instruction reads and writes: two regions, or None twice."""
     f = decode(descriptor)

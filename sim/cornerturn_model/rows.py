@@ -122,9 +122,7 @@ class Fault(NamedTuple):
     """The row that ended an instruction."""
 
     status: Status
-    address: tuple[
-        int, ...
-    ]  # start of the row on the side that is outside: (lane, cell) or (byte,)
+    address: tuple[int, int] | int  # (lane, cell) or byte that the row starts at, where outside
     begins: bool  # whether it is the first row of a block
 
 
