@@ -13,7 +13,7 @@ import plain
 import pytest
 from cornerturn.config import PRESETS, Config
 from cornerturn.fields import Status, Tag
-from cornerturn_model import golden
+from cornerturn_model import golden, rows
 from cornerturn_model.checks import judge
 from cornerturn_model.instruction import (
     Across,
@@ -208,9 +208,9 @@ def test_rows_are_suppressed_at_the_limits_of_other_coordinates():
         )  # fmt: skip
 
     # Coordinates 0, 2, 4, 6.
-    for limit, rows in ((1, 1), (2, 1), (3, 2), (6, 3), (7, 4)):
-        assert moved(tile(Tag.NONE, ho=limit)) == {k: k for k in range(2 * rows)}
-        assert moved(tile(Tag.WO, ho=limit, wo=1)) == {2 * k: 2 * k for k in range(rows)}
+    for limit, many in ((1, 1), (2, 1), (3, 2), (6, 3), (7, 4)):
+        assert moved(tile(Tag.NONE, ho=limit)) == {k: k for k in range(2 * many)}
+        assert moved(tile(Tag.WO, ho=limit, wo=1)) == {2 * k: 2 * k for k in range(many)}
     # As the row's own it trims: of limit 3 the row at 2 keeps one element.
     assert moved(tile(Tag.HO, ho=3)) == {0: 0, 1: 1, 2: 2}
     # No loop has the tag: the coordinate is 0.
@@ -359,6 +359,18 @@ def agrees(config, program):
     assert [status for _, status in result.completions] == statuses
     assert result.faults == faults
     assert result.lmem.tolist() == lmem
+
+
+@given(data=st.data())
+def test_in_chunks_of_few_rows(data):
+    """Large tiles are walked in pieces: the same data, the same time."""
+    program = data.draw(programs(TINY, max_size=3, loops=True))
+    at_once = golden.run(TINY, memory(TINY), program)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "CHUNK", data.draw(st.integers(1, 9)))
+        in_pieces = golden.run(TINY, memory(TINY), program)
+    assert (at_once.lmem == in_pieces.lmem).all()
+    assert at_once[1:5] == in_pieces[1:5]
 
 
 @st.composite

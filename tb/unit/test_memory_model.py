@@ -8,7 +8,7 @@ import plain
 import pytest
 from cornerturn.config import PRESETS, Config
 from cornerturn.fields import Pair, Status, Tag, pack, unpack
-from cornerturn_model import checks, cycles, golden
+from cornerturn_model import checks, cycles, golden, rows
 from cornerturn_model.checks import Bytes, Region, check, judge, regions, serial
 from cornerturn_model.instruction import (
     Across,
@@ -514,6 +514,15 @@ def test_rows_share_the_beats_of_the_bus():
     assert beats(66, 4).memory_read == 8
     assert beats(64, 0).memory_read == 4
     assert beats(80, -3).memory_read == 1 + 2 + 1 + 2
+
+
+def test_beats_of_rows_in_pieces(monkeypatch):
+    tile = Tile(Mem(66), Mem(300), 3, [Digit(2, 200, 160), Digit(40, 3, 4)])
+    at_once = traffic(TINY, [tile])
+    # Read 66 .. 185 and 266 .. 385, words 16 .. 46 and 66 .. 96; written one by one.
+    assert at_once[:4] == (0, 0, 31 + 31, 80)
+    monkeypatch.setattr(rows, "CHUNK", 7)
+    assert traffic(TINY, [tile]) == at_once
 
 
 def test_counters_of_a_program_in_memory():
