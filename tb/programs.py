@@ -16,6 +16,7 @@ from cornerturn_model.instruction import (
     Fence,
     Halt,
     Limits,
+    Mem,
     Nop,
     Segment,
     Swap,
@@ -23,19 +24,30 @@ from cornerturn_model.instruction import (
     as_descriptor,
 )
 from cornerturn_model.rows import rows_of
+from cornerturn_model.traffic import touches_memory
 from hypothesis import strategies as st
 
 __all__ = [
     "BROKEN",
+    "MEMORY_BYTES",
+    "WINDOW",
     "broken",
+    "element_cells",
     "instructions",
     "limit_tiles",
+    "limited",
     "loop_tiles",
+    "looped",
     "noise",
+    "place_in_lmem",
+    "place_in_memory",
     "programs",
     "swaps",
     "tiles",
 ]
+
+MEMORY_BYTES, WINDOW = 1024, (40, 999)
+"""Of the programs that touch memory: its size, and the first and last byte that they may."""
 
 LONGEST = 400
 """Cycles of one instruction at most, on average tens: what a simulator can afford."""
@@ -53,7 +65,7 @@ def instructions(draw, config, *, loops=False):
     return draw(kind(config, loops=loops) if kind in (broken, noise) else kind(config))
 
 
-def _element_cells(config):
+def element_cells(config):
     return st.sampled_from([1 << code for code in range(config.element_codes)])
 
 
@@ -62,14 +74,18 @@ def _arena(config):
     return min(config.cells, max(4 * config.beat_cells, 2 * config.max_element_cells * 8))
 
 
-def _sides(draw, config, cells):
+def _sides(draw, config, cells, kinds=(Across, Along)):
     """Modes, lane steps and the longest row of two sides, and the elements of their arena."""
     arena = draw(st.sampled_from([_arena(config)] * 7 + [config.cells])) // cells
-    modes = draw(st.tuples(*[st.sampled_from([Across, Along])] * 2))
+    modes = draw(st.tuples(*[st.sampled_from(kinds)] * 2))
     lane_steps = [draw(st.sampled_from([1, 1, 1, 2, 3, config.lanes - 1])) for _ in modes]
     lane_steps = [min(step, config.lanes - 1) for step in lane_steps]
     fits = [
-        (config.lanes - 1) // step + 1 if mode is Across else arena
+        {
+            Across: (config.lanes - 1) // step + 1,
+            Along: arena,
+            Mem: MEMORY_BYTES * 2 // (cells * config.cell_width),
+        }[mode]
         for mode, step in zip(modes, lane_steps, strict=True)
     ]
     return list(zip(modes, lane_steps, strict=True)), min(*fits, 3 * config.lanes, 96), arena
@@ -79,28 +95,50 @@ def _place(draw, config, sides, cells, arena, n, counts):
     """Two sides whose rows stay inside, and for each count the keywords of its steps."""
     starts, steps = [], []
     for mode, lane_step in sides:
-        across = mode is Across
-        # What the side has left for its steps: lanes, and elements of the arena.
-        room = [config.lanes - 1 - across * (n - 1) * lane_step, arena - 1 - (not across) * (n - 1)]
-        low, taken = [0, 0], []
-        for count in counts:
-            step, moves = [draw(_step(left, count)) for left in room], max(0, count - 1)
-            room = [left - abs(by) * moves for left, by in zip(room, step, strict=True)]
-            low = [a - min(0, by) * moves for a, by in zip(low, step, strict=True)]
-            taken.append((step[0], step[1] * cells))
-        lane, cell = (draw(st.integers(a, a + left)) for a, left in zip(low, room, strict=True))
-        place = (lane, cell * cells)
-        starts.append(Across(*place, lane_step) if across else Along(*place))
+        if mode is Mem:
+            start, taken = place_in_memory(draw, config, WINDOW, cells, n, counts)
+        else:
+            start, taken = place_in_lmem(draw, config, mode, lane_step, cells, arena, n, counts)
+        starts.append(start)
         steps.append(taken)
     return starts, [
         dict(zip(("in_step", "out_step"), step, strict=True)) for step in zip(*steps, strict=True)
     ]
 
 
+def place_in_lmem(draw, config, mode, lane_step, cells, arena, n, counts):
+    """A side whose rows of n stay in the first elements of the lanes, and a step for each count."""
+    across = mode is Across
+    # What the side has left for its steps: lanes, and elements of the arena.
+    room = [config.lanes - 1 - across * (n - 1) * lane_step, arena - 1 - (not across) * (n - 1)]
+    low, taken = [0, 0], []
+    for count in counts:
+        step, moves = [draw(_step(left, count)) for left in room], max(0, count - 1)
+        room = [left - abs(by) * moves for left, by in zip(room, step, strict=True)]
+        low = [a - min(0, by) * moves for a, by in zip(low, step, strict=True)]
+        taken.append((step[0], step[1] * cells))
+    lane, cell = (draw(st.integers(a, a + left)) for a, left in zip(low, room, strict=True))
+    return Across(lane, cell * cells, lane_step) if across else Along(lane, cell * cells), taken
+
+
+def place_in_memory(draw, config, window, cells, n, counts):
+    """A side whose rows of n stay in the window, and a step for each count."""
+    size = -(-n * cells * config.cell_width // 8)
+    low, room, taken = window[0], window[1] + 1 - window[0] - size, []
+    for count in counts:
+        step, moves = draw(_step(room, count)), max(0, count - 1)
+        if draw(st.booleans()) and size * moves <= room:
+            step = size  # rows that follow one another
+        room -= abs(step) * moves
+        low -= min(0, step) * moves
+        taken.append(step)
+    return Mem(draw(st.integers(low, low + room))), taken
+
+
 @st.composite
 def tiles(draw, config):
     """Valid tiles: every pair of modes, every element, digits of any sign, segments, empty ones."""
-    cells = draw(_element_cells(config))
+    cells = draw(element_cells(config))
     sides, most, arena = _sides(draw, config, cells)
     n = draw(st.integers(1, most) | st.integers(1, min(4, most)))
     counts = draw(st.lists(st.integers(1, 4), max_size=3))
@@ -120,7 +158,7 @@ def tiles(draw, config):
     tile = Tile(*starts, n, tuple(digits), cells)
     # Rows that meet may be too long to be accepted, or too many to wait for: move one, short.
     descriptor = tile.encode()
-    if checks.check(config, descriptor) == Status.OVERLAP or _too_long(config, descriptor):
+    if checks.check(config, descriptor) == Status.OVERLAP or too_long(config, descriptor):
         return Tile(*starts, min(length, config.lanes), (), cells)
     return tile
 
@@ -128,14 +166,20 @@ def tiles(draw, config):
 @st.composite
 def loop_tiles(draw, config):
     """Valid tiles with loops, segments and remainders, none of which needs limits."""
-    tile, _ = draw(_looped(config))
+    tile, _ = draw(looped(config))
     return tile
 
 
 @st.composite
-def limit_tiles(draw, config):
+def limit_tiles(draw, config, kinds=(Across, Along)):
     """Tiles with limits: rows trimmed, suppressed, or outside the array as they run."""
-    tile, reach = draw(_looped(config))
+    tile, reach = draw(looped(config, kinds))
+    return draw(limited(config, tile, reach))
+
+
+@st.composite
+def limited(draw, config, tile, reach):
+    """The tile with tags, limits, and perhaps a start from where some rows leave the array."""
     tags = st.sampled_from([Tag.HO, Tag.WO, Tag.CO, Tag.NONE])
     multipliers = st.sampled_from([0, 1, 1, 2, reach])
 
@@ -156,25 +200,34 @@ def limit_tiles(draw, config):
     if draw(st.sampled_from([False, True, True])):
         # A shift that may take some rows outside, or only what is trimmed away.
         side = draw(st.integers(0, 1))
-        lane = sides[side].lane + draw(st.sampled_from([0, 0, 1, config.lanes // 2]))
-        cell = draw(st.sampled_from([sides[side].cell, 0, config.cells - 2 * tile.element_cells]))
-        sides[side] = dataclasses.replace(sides[side], lane=lane, cell=cell)
-    limited = dataclasses.replace(
+        if isinstance(sides[side], Mem):
+            sides[side] = Mem(draw(st.integers(0, 80) | st.integers(900, MEMORY_BYTES)))
+        else:
+            lane = sides[side].lane + draw(st.sampled_from([0, 0, 1, config.lanes // 2]))
+            cells = [sides[side].cell, 0, config.cells - 2 * tile.element_cells]
+            sides[side] = dataclasses.replace(
+                sides[side], lane=lane, cell=draw(st.sampled_from(cells))
+            )
+    changed = dataclasses.replace(
         tile, src=sides[0], dst=sides[1], n=segmented(tile.n), digits=tuple(digits),
         ho=tagged(tile.ho), wo=tagged(tile.wo), limits=Limits(*limits.values()), row_tag=row_tag,
     )  # fmt: skip
-    return tile if _too_long(config, limited.encode()) else limited
+    return tile if too_long(config, changed.encode()) else changed
 
 
 @st.composite
-def _looped(draw, config):
+def looped(draw, config, kinds=(Across, Along)):
     """A valid tile with loops, and the elements of its longest row, or segments' sum if more."""
-    cells = draw(_element_cells(config))
-    sides, most, arena = _sides(draw, config, cells)
+    cells = draw(element_cells(config))
+    sides, most, arena = _sides(draw, config, cells, kinds)
     n = draw(st.integers(1, most) | st.integers(1, min(6, most)))
     as_digit = draw(st.booleans())
     align = draw(st.integers(1, 4)) if as_digit else n
     co = draw(st.integers(1, 3 * align))
+    if cells * config.cell_width < 8 and Mem in dict(sides):
+        # Rows in memory are whole bytes.
+        n, align = max(2, n - n % 2), max(2, align - align % 2)
+        co += co % 2
     counts = [draw(st.integers(1, 3)) for _ in range(2)] + [-(-co // align)]
     counts += as_digit * [min(align, co)] + draw(st.lists(st.integers(1, 3), max_size=2))
     if draw(st.sampled_from([False] * 9 + [True])):
@@ -187,8 +240,8 @@ def _looped(draw, config):
     ho, wo = (Digit(count, **step) for count, step in zip(counts[:2], steps[:2], strict=True))
     tile = Tile(*starts, n if as_digit else segment, tuple(digits), cells, ho=ho, wo=wo)
     descriptor = tile.encode()
-    if checks.check(config, descriptor) == Status.OVERLAP or _too_long(config, descriptor):
-        short = Segment(min(3, n), min(2, n))
+    if checks.check(config, descriptor, WINDOW) == Status.OVERLAP or too_long(config, descriptor):
+        short = Segment(min(4, n), min(2, n))
         tile = Tile(*starts, short, (), cells, ho=Digit(min(2, ho.count)), wo=Digit(2))
     return tile, max(n, co)
 
@@ -207,7 +260,7 @@ def _segment(length):
 @st.composite
 def swaps(draw, config):
     """Valid SWAPs, 0 and 1 included; some long enough that their reads meet their writes."""
-    cells = draw(_element_cells(config))
+    cells = draw(element_cells(config))
     most = min(config.lanes, _arena(config) // cells, 32)
     n = draw(st.integers(0, min(most, 8)) | st.integers(0, most))
     lane = draw(st.integers(0, config.lanes - max(1, n)))
@@ -319,7 +372,7 @@ def _far(draw, config, tile):
     lanes = 1 << config.lane_bits + 4
     far = draw(st.sampled_from([
         {"in_lane": lanes}, {"out_lane": (1 << 32) - 1},
-        {"repeat_ho": 2, "ho_in_lane": lanes}, {"repeat_wo": 2, "wo_out_lane": -lanes},
+        {"repeat_ho": 2, "ho_in_lane": lanes}, {"repeat_wo": 2, "wo_out_lane": -lanes - 1},
         {"d5_count": 65535, "d5_in_lane": draw(st.sampled_from([-1, 1])) * lanes},
     ]))  # fmt: skip
     one = Tile(Along(0, 0), Along(1, 0), 1, limits=Limits(ho=1)).encode()
@@ -361,7 +414,7 @@ def noise(draw, config, *, loops=False):
     for bit in draw(st.lists(st.sampled_from(named), min_size=1, max_size=3)):
         item ^= 1 << bit
     item = draw(st.sampled_from([item] * 4 + [item ^ 1 << 480, item * 3 % (1 << 2048)]))
-    return Nop() if _too_long(config, item) or (not loops and _has_loops(item)) else item
+    return Nop() if too_long(config, item) or (not loops and _has_loops(item)) else item
 
 
 def _has_loops(item):
@@ -373,13 +426,19 @@ def _has_loops(item):
     )
 
 
-def _too_long(config, item):
-    """Whether an accepted item takes more than :data:`LONGEST` cycles."""
-    if unpack(item)["opcode"] != Opcode.TILE or checks.check(config, item) != Status.OK:
+def too_long(config, item):
+    """Whether an accepted item takes more than :data:`LONGEST` cycles, or beats of memory."""
+    descriptor = as_descriptor(item)
+    if unpack(descriptor)["opcode"] != Opcode.TILE:
+        return False
+    if checks.check(config, descriptor, WINDOW) != Status.OK:
         return False
     # A row takes at least a slot; so many are not even counted.
-    many = rows_of(config, item).number > LONGEST
-    return many or cycles.count(config, [item])["cycles"] > LONGEST
+    if rows_of(config, descriptor).number > LONGEST:
+        return True
+    if touches_memory([descriptor], [Status.OK]):
+        return cycles.limit(config, [descriptor], WINDOW) > LONGEST
+    return cycles.count(config, [descriptor])["cycles"] > LONGEST
 
 
 def _plain(config):

@@ -4,5 +4,9 @@
 
     instruction --descriptor--> checks --accepted--> golden: what the memories hold afterwards
                                    |                    |
-                                   +----regions----> cycles: when it happens, and the counters
+                 rows ---regions---+--------------> cycles: when it happens, and the counters
+                                   |
+                                   +--------------> traffic: beats of the chain and of memory
+
+    layouts: tensors in blocks and dense --> instructions
 """

@@ -12,11 +12,12 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from cornerturn.fields import COUNTERS, Mode, Opcode, Status
+from cornerturn.fields import COUNTERS, Opcode, Status
 
 from . import checks
 from .instruction import as_descriptor
 from .rows import decode, rows_of, walk
+from .traffic import position, touches_memory, traffic, words
 
 __all__ = ["count", "limit"]
 
@@ -43,16 +44,24 @@ class Shape(NamedTuple):
     length: int  # elements left of it
 
 
-def count(config, program):
+def count(config, program, window=None):
     """The counters of a program, by name; `cycles` is one of them.
 
     Every rejection, every HALT and every instruction that a row ends is the end of a segment; what
     follows starts without a memory of it.
+
+    Time in memory is not the engine's: of a program that touches it only `rows`, `blocks` and
+    `instructions` are counted. Its :func:`traffic` says what it costs at the least.
     """
+    descriptors = [as_descriptor(item) for item in program]
+    statuses = checks.judge(config, descriptors, window)
+    if touches_memory(descriptors, statuses):
+        moved = traffic(config, descriptors, window)
+        return {name: getattr(moved, name) for name in ("rows", "blocks", "instructions")}
     totals = Counter(dict.fromkeys(COUNTERS, 0))
     segment = _Segment(config, totals)
-    for descriptor in map(as_descriptor, program):
-        if checks.check(config, descriptor) != Status.OK:
+    for descriptor, status in zip(descriptors, statuses, strict=True):
+        if status != Status.OK:
             segment = _Segment(config, totals)
             continue
         if segment.issue(descriptor) or decode(descriptor)["opcode"] == Opcode.HALT:
@@ -60,24 +69,29 @@ def count(config, program):
     return dict(totals)
 
 
-def limit(config, program):
-    """Cycles that the port of one lane, a beat a cycle, needs for a program at the least.
+def limit(config, program, window=None):
+    """Cycles that a program needs at the least, whatever the engine does.
 
-    The sum over all rows of ceil(elements * element_cells / W); a row of a SWAP counts twice, as it
-    reads across and along. Rejected instructions cost nothing.
+    For the port of one lane, a beat a cycle: the sum over all rows of ceil(elements *
+    element_cells / W); a row of a SWAP counts twice, as it reads across and along. If the program
+    touches memory: the most beats of its :func:`traffic`. Rejected instructions cost nothing.
     """
+    descriptors = [as_descriptor(item) for item in program]
+    statuses = checks.judge(config, descriptors, window)
+    if touches_memory(descriptors, statuses):
+        return max(traffic(config, descriptors, window)[:4])
     beats = 0
-    for descriptor in map(as_descriptor, program):
-        if checks.check(config, descriptor) != Status.OK:
+    for descriptor, status in zip(descriptors, statuses, strict=True):
+        if status != Status.OK:
             continue
         f = decode(descriptor)
         if f["opcode"] == Opcode.SWAP:
-            beats += sum(2 * _words(config, n << f["element"]) for n in range(1, f["n"]))
+            beats += sum(2 * words(config, n << f["element"]) for n in range(1, f["n"]))
         elif f["opcode"] == Opcode.TILE:
             rows = rows_of(config, descriptor)
             histogram, _ = _histogram(config, rows)
             beats += sum(
-                number * _words(config, shape.length * rows.element_cells)
+                number * words(config, shape.length * rows.element_cells)
                 for shape, number in histogram.items()
             )
     return beats
@@ -165,7 +179,7 @@ def _row_time(config, rows, serial, shape):
     if not shape.length:
         return 0, 0, 1, 0, 0
     cells = shape.length * rows.element_cells
-    reads, writes = (_words(config, start + cells) for start in shape[:2])
+    reads, writes = (words(config, start + cells) for start in shape[:2])
     slots, last_write, wait = max(reads, writes), writes - 1, 0
     if serial:
         if reads > config.protected_beats:
@@ -189,8 +203,8 @@ def _histogram(config, rows):
     histogram, last = Counter(), None
     for part in rows.parts:
         positions, end = _positions(config, rows, part)
-        for position, number in positions.items():
-            histogram[Shape(*position, part.length)] += number
+        for starts, number in positions.items():
+            histogram[Shape(*starts, part.length)] += number
         last = Shape(*end, part.length)
     return histogram, _Last(last, rows.blocks, stops=False)
 
@@ -199,8 +213,8 @@ def _walked(config, rows):
     """The same by a look at each row."""
     histogram, blocks, last, word = Counter(), 0, None, config.beat_cells
     for chunk in walk(config, rows):
-        source = _position(config, rows.source, chunk.source[-1])
-        destination = _position(config, rows.destination, chunk.destination[-1])
+        source = position(config, rows.source, chunk.source[-1])
+        destination = position(config, rows.destination, chunk.destination[-1])
         # One number a row; it is 0 for all that neither read nor write.
         keys = ((chunk.length * word + destination) * word + source) * (chunk.length > 0)
         unique, numbers = np.unique(keys, return_counts=True)
@@ -220,23 +234,18 @@ def _shape(config, key):
     return Shape(source, destination, length)
 
 
-def _position(config, side, cell):
-    """The place of a row's start in its word; across it is the lane's business, and counts as 0."""
-    return cell % config.beat_cells * (side.mode == Mode.ALONG)
-
-
 def _positions(config, rows, part):
     """The rows of a part by their two positions, and those of the last row."""
     word = config.beat_cells
 
-    def position(source_cell, destination_cell):
+    def both(source_cell, destination_cell):
         return (
-            _position(config, rows.source, source_cell),
-            _position(config, rows.destination, destination_cell),
+            position(config, rows.source, source_cell),
+            position(config, rows.destination, destination_cell),
         )
 
     zero = (0,) * len(part.counts)
-    first = position(
+    first = both(
         rows.source.places(zero, part.first)[1], rows.destination.places(zero, part.first)[1]
     )
     histogram, last = Counter({first: 1}), first
@@ -246,17 +255,17 @@ def _positions(config, rows, part):
         # The positions repeat after at most W iterations, as W is a power of two.
         moves = Counter()
         for i in range(min(number, word)):
-            moves[position(i * a, i * b)] += (number - i - 1) // word + 1
+            moves[both(i * a, i * b)] += (number - i - 1) // word + 1
         if len(moves) == 1:
             moved = {key: many * number for key, many in histogram.items()}
         else:
             moved = {}
             for (source, destination), many in histogram.items():
                 for (by_source, by_destination), times in moves.items():
-                    key = position(source + by_source, destination + by_destination)
+                    key = both(source + by_source, destination + by_destination)
                     moved[key] = moved.get(key, 0) + many * times
         histogram = moved
-        last = position(last[0] + (number - 1) * a, last[1] + (number - 1) * b)
+        last = both(last[0] + (number - 1) * a, last[1] + (number - 1) * b)
     return histogram, last
 
 
@@ -268,7 +277,7 @@ def _swap_span(config, offset, n, cells):
     for i in range(n - 1):
         across_word = (offset + i * cells) // word
         along_word, start = divmod(offset + (i + 1) * cells, word)
-        for b in range(_words(config, start + (n - 1 - i) * cells)):
+        for b in range(words(config, start + (n - 1 - i) * cells)):
             lanes = (
                 i + 1 + max(0, -(-(b * word - start) // cells)),
                 i + min(n - 1 - i, ((b + 1) * word - start) // cells),
@@ -286,10 +295,6 @@ def _swap_span(config, offset, n, cells):
 
 def _meet(read, write):
     return write is not None and read[0] == write[0] and read[1] <= write[2] and write[1] <= read[2]
-
-
-def _words(config, cells):
-    return -(-cells // config.beat_cells)
 
 
 def _raw_distance(config):

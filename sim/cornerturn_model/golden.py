@@ -2,17 +2,20 @@
 
 A side of a tile is a strided view of its memory in elements, with an axis for each loop and one for
 the elements of a row: a tile is one assignment from view to view, wherever the order of its rows
-cannot be seen. Rows that are trimmed go through lists of places, rows that meet one by one.
+cannot be seen. Rows that are trimmed go through lists of places, rows that meet one by one; a pair
+goes block by block.
 """
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
-from cornerturn.fields import RECORDS, Opcode, Status
+from cornerturn.fields import RECORDS, Mode, Opcode, Pair, Status
 
 from . import checks, cycles
+from .elements import Elements, Lmem, Memory, cell_dtype
 from .instruction import as_descriptor
-from .rows import decode, rows_of, walk
+from .rows import blocks, decode, rows_of, walk, walk_pair
 
 __all__ = ["Result", "cell_dtype", "run"]
 
@@ -24,17 +27,13 @@ class Result(NamedTuple):
 
     lmem: np.ndarray  # (lanes, cells)
     completions: list[tuple[int, Status]]  # (index, status), in order
-    counters: dict[str, int]
-    cycles: int  # counters["cycles"]
-    faults: dict[int, tuple[int, int]]  # index -> (lane, cell) of the row that ended it
+    counters: dict[str, int]  # of a program that touches memory only those the cycles don't decide
+    cycles: int | None  # counters["cycles"], None if the program touches memory
+    faults: dict[int, tuple[int, int] | int]  # index -> (lane, cell), or byte, where a row ended it
+    memory: np.ndarray | None  # bytes; None if there was none
 
 
-def cell_dtype(config):
-    """The numpy type that holds one cell; a cell of 4 bits has a byte to itself."""
-    return np.dtype(f"u{max(8, config.cell_width) // 8}")
-
-
-def run(config, lmem, program, *, start_index=0):
+def run(config, lmem, program, *, memory=None, window=None, start_index=0):
     """Run a program to its end, cleared and continued after every rejection and HALT.
 
     Parameters
@@ -44,27 +43,62 @@ def run(config, lmem, program, *, start_index=0):
         (lanes, cells) of `cell_dtype(config)`; left as it is.
     program : sequence
         Instructions and descriptors.
+    memory : ndarray, optional
+        System memory from address 0 on: bytes (uint8); left as it is.
+    window : tuple of int, optional
+        First and last byte of it that may be touched; all by default.
     start_index : int
         Index of the first completion; they count modulo 2**32.
 
     Raises
     ------
     TypeError, ValueError
-        If the memory or an item of the program is not of this kind.
+        If a memory or an item of the program is not of this kind, or the program touches memory
+        and there is none.
     """
-    lmem = _checked_copy(config, lmem)
+    lmem = Lmem(_checked_copy(config, lmem))
+    if memory is not None:
+        memory, window = _checked_memory(memory, window)
+        memory = Memory(config, memory)
     descriptors = [as_descriptor(item) for item in program]
-    completions, faults = [], {}
-    for number, descriptor in enumerate(descriptors, start_index):
-        index, fault = number % (1 << 32), None
-        status = checks.check(config, descriptor)
-        if status == Status.OK:
-            fault = _execute(config, lmem, descriptor)
-        if fault:
-            status, faults[index] = fault.status, fault.address
-        completions.append((index, status))
-    counters = cycles.count(config, descriptors)
-    return Result(lmem, completions, counters, counters["cycles"], faults)
+    statuses = checks.judge(config, descriptors, window)
+    counters = cycles.count(config, descriptors, window)
+    if memory is None and "cycles" not in counters:
+        raise ValueError("memory must be given to a program that touches it, not None")
+
+    def elements(descriptor):
+        rows = rows_of(config, descriptor)
+        return rows, *(
+            Elements(config, rows, side, memory if side.mode is Mode.MEM else lmem)
+            for side in (rows.source, rows.destination)
+        )
+
+    faults = {}
+    for number, descriptor in enumerate(descriptors):
+        f = decode(descriptor)
+        if statuses[number] != Status.OK:
+            continue
+        if f["opcode"] == Opcode.SWAP:
+            _swap(lmem.array, f)
+        elif f["opcode"] == Opcode.TILE and f["pair"] == Pair.LOAD:
+            halves = [elements(half) for half in descriptors[number : number + 2]]
+            place, fault = _pair(config, window, *halves)
+            if fault:
+                statuses[number : number + 2] = [Status.PAIR_REJECTED] * 2
+                statuses[number + place], faults[number + place] = fault[:2]
+        elif f["opcode"] == Opcode.TILE and f["pair"] == Pair.NONE:
+            serial = checks.serial(config, descriptor)
+            fault = _tile(config, window, *elements(descriptor), serial=serial)
+            if fault:
+                statuses[number], faults[number] = fault[:2]
+    return Result(
+        lmem.array,
+        [((start_index + number) % (1 << 32), status) for number, status in enumerate(statuses)],
+        counters,
+        counters.get("cycles"),
+        {(start_index + number) % (1 << 32): address for number, address in faults.items()},
+        None if memory is None else memory.data(),
+    )
 
 
 def _checked_copy(config, lmem):
@@ -80,36 +114,70 @@ def _checked_copy(config, lmem):
     return np.array(lmem, order="C")
 
 
-def _execute(config, lmem, descriptor):
-    """Run an accepted instruction; what ended it early, if anything did."""
-    f = decode(descriptor)
-    if f["opcode"] == Opcode.TILE:
-        return _tile(config, lmem, descriptor)
-    if f["opcode"] == Opcode.SWAP:
-        lane, n, cells = f["in_lane"], f["n"], 1 << f["element"]
-        block = lmem[lane : lane + n, f["in_cell"] : f["in_cell"] + n * cells]
-        block = block.reshape(n, n, cells)
-        block[...] = block.transpose(1, 0, 2).copy()
-    return None
+def _checked_memory(memory, window):
+    """A copy of the memory, and the window."""
+    if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
+        found = getattr(memory, "dtype", memory)
+        raise TypeError(f"memory must be a flat array of uint8, not {found!r}")
+    whole = (0, len(memory) - 1)
+    if window is not None and not whole[0] <= window[0] <= window[1] <= whole[1]:
+        raise ValueError(f"window must be within the memory's bytes {whole}, not {window!r}")
+    return np.array(memory, order="C"), window or whole
 
 
-def _tile(config, lmem, descriptor):
-    rows = rows_of(config, descriptor)
-    source, destination = (_Elements(lmem, rows, side) for side in (rows.source, rows.destination))
-    serial = checks.serial(config, descriptor)
+def _swap(lmem, f):
+    lane, n, cells = f["in_lane"], f["n"], 1 << f["element"]
+    block = lmem[lane : lane + n, f["in_cell"] : f["in_cell"] + n * cells].reshape(n, n, cells)
+    block[...] = block.transpose(1, 0, 2).copy()
+
+
+def _tile(config, window, rows, source, destination, *, serial):
+    """Run a tile; what ended it early, if anything did."""
     if rows.empty:
         return None
     if not rows.limited and not serial:
-        return _by_views(rows, source, destination)
-    in_order = serial or not destination.injective(
-        _around([(*part.counts, part.length) for part in rows.parts])
-    )
-    move = _one_by_one if in_order else _by_places
-    for chunk in walk(config, rows):
-        move(source, destination, chunk)
+        views = [(source.view(part), destination.view(part)) for part in rows.parts]
+        _assign(views, destination.injective, around=CO)
+        return None
+    for chunk in walk(config, rows, window):
+        _move(rows, source, destination, chunk, in_order=serial)
         if chunk.fault:
             return chunk.fault
     return None
+
+
+def _pair(config, window, load, store):
+    """Run a pair; which of the two a row ended early, and what."""
+    if not load[0].limited and not store[0].limited:
+        for both in itertools.zip_longest(blocks(load[0]), blocks(store[0])):
+            for (_, source, destination), block in zip((load, store), both, strict=True):
+                if block:  # an empty tile has none
+                    views = [(source.block_view(block), destination.block_view(block))]
+                    _assign(views, destination.injective)
+        return None, None
+    for place, chunk in walk_pair(config, load[0], store[0], window):
+        _move(*(load, store)[place], chunk)
+        if chunk.fault:
+            return place, chunk.fault
+    return None, None
+
+
+def _assign(views, injective, around=0):
+    """All rows of a tile or of a block, whole, none of which reads what another wrote.
+
+    `views` are of source and destination, for every part; the first loops are `around` the parts.
+    """
+    # Of iterations that write one place only the last remains.
+    last = tuple(slice(-1 if stride == 0 else None, None) for stride in views[0][1].strides)
+    views = [(read[last], written[last]) for read, written in views]
+    shape = _around([read.shape for read, _ in views])
+    # The order among other rows that may write one place is that of the `outer` loops around them.
+    outer = next(axis for axis in range(len(shape)) if injective(shape[axis:]))
+    around = min(outer, around)
+    for loops in np.ndindex(*shape[:around]):
+        for read, written in views:
+            for index in np.ndindex(read.shape[around:outer]):
+                written[*loops, *index] = read[*loops, *index]
 
 
 def _around(shapes):
@@ -119,81 +187,17 @@ def _around(shapes):
     return shape
 
 
-class _Elements:
-    """One side of a tile as elements somewhere in the bytes of an array."""
-
-    def __init__(self, array, rows, side):
-        self._array = array
-        self._side = side
-        self._type = np.dtype((np.void, rows.element_cells * array.itemsize))
-        steps = (*side.steps, side.element_step)
-        self.strides = tuple(map(self._bytes, steps))  # of each record, and of the row
-
-    def _bytes(self, address):
-        return sum(part * stride for part, stride in zip(address, self._array.strides, strict=True))
-
-    def injective(self, shape):
-        """Whether, by a sufficient test, no two elements share a byte."""
-        reach = self._type.itemsize - 1
-        strides = self.strides[len(self.strides) - len(shape) :]
-        for count, stride in sorted(zip(shape, map(abs, strides), strict=True), key=lambda a: a[1]):
-            if count > 1 and stride <= reach:
-                return False
-            reach += (count - 1) * stride
-        return True
-
-    def view(self, part):
-        """A part of the tile: an axis for each record, then one for the row."""
-        start = self._bytes(self._side.places((0,) * len(part.counts), part.first))
-        shape = (*part.counts, part.length)
-        return np.ndarray(shape, self._type, self._array, start, self.strides)
-
-    def rows(self, addresses, lengths):
-        """The rows at some addresses, one array each."""
-        stride = self.strides[-1:]
-        for start, length in zip(self._bytes(addresses).tolist(), lengths.tolist(), strict=True):
-            if length:
-                yield np.ndarray((length,), self._type, self._array, start, stride)
-
-    def places(self, addresses, lengths):
-        """The elements of the rows at some addresses, in order, as indices of :meth:`anywhere`."""
-        k = np.arange(lengths.max(initial=0))
-        places = self._bytes(addresses)[:, None] + k * self.strides[-1]
-        return places[k < lengths[:, None]]
-
-    def anywhere(self):
-        """An element at every byte."""
-        number = self._array.nbytes - self._type.itemsize + 1
-        return np.ndarray((number,), self._type, self._array, strides=(1,))
-
-
-def _one_by_one(source, destination, chunk):
-    """Rows in their order."""
+def _move(rows, source, destination, chunk, *, in_order=False):
+    """Move trimmed rows; in their order if one reads what another writes, or two write a place."""
+    shape = _around([(*part.counts, part.length) for part in rows.parts])
+    if not in_order and destination.injective(shape):
+        written = destination.places(chunk.destination, chunk.length)
+        read = source.places(chunk.source, chunk.length)
+        destination.anywhere()[written] = source.anywhere()[read]
+        return
     for row, place in zip(
         source.rows(chunk.source, chunk.length),
         destination.rows(chunk.destination, chunk.length),
         strict=True,
     ):
         place[...] = row.copy()
-
-
-def _by_places(source, destination, chunk):
-    """Rows of any lengths, in no order."""
-    written = destination.places(chunk.destination, chunk.length)
-    destination.anywhere()[written] = source.anywhere()[source.places(chunk.source, chunk.length)]
-
-
-def _by_views(rows, source, destination):
-    """All rows, whole, none of which reads what another wrote."""
-    # Of iterations that write one place only the last remains.
-    last = tuple(slice(-1 if stride == 0 else None, None) for stride in destination.strides)
-    parts = [(source.view(part)[last], destination.view(part)[last]) for part in rows.parts]
-    shape = _around([read.shape for read, _ in parts])
-    # The order among other rows that may write one place is that of the loops outside them: of
-    # `outer` loops, the first two are around both parts.
-    outer = next(axis for axis in range(len(shape)) if destination.injective(shape[axis:]))
-    both = min(outer, CO)
-    for loops in np.ndindex(*shape[:both]):
-        for read, written in parts:
-            for index in np.ndindex(read.shape[both:outer]):
-                written[*loops, *index] = read[*loops, *index]

@@ -9,7 +9,7 @@ moves cell 1 of ten lanes to ten cells of lane 0. The encoding is the one of `co
 
 import dataclasses
 
-from cornerturn.fields import DESCRIPTOR_WIDTH, DIGITS, VERSION, Mode, Opcode, Tag, pack
+from cornerturn.fields import DESCRIPTOR_WIDTH, DIGITS, VERSION, Mode, Opcode, Pair, Tag, pack
 
 __all__ = [
     "Across",
@@ -18,12 +18,17 @@ __all__ = [
     "Fence",
     "Halt",
     "Limits",
+    "Mem",
     "Nop",
     "Segment",
     "Swap",
     "Tile",
     "as_descriptor",
 ]
+
+
+NO_STEP = (0, 0)
+"""The step of a loop that stays where it is, in lanes and cells as well as in memory."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +49,13 @@ class Along:
 
 
 @dataclasses.dataclass(frozen=True)
+class Mem:
+    """A side in system memory: the cells of a row are packed from byte `address` on."""
+
+    address: int
+
+
+@dataclasses.dataclass(frozen=True)
 class Segment:
     """A length given by the segmented axis, which the loop co walks; stands where a number can.
 
@@ -53,8 +65,8 @@ class Segment:
 
     co: int
     co_align: int
-    in_step: tuple[int, int] = (0, 0)
-    out_step: tuple[int, int] = (0, 0)
+    in_step: tuple[int, int] | int = NO_STEP
+    out_step: tuple[int, int] | int = NO_STEP
     tag: Tag = Tag.NONE
     multiplier: int = 0
 
@@ -63,13 +75,13 @@ class Segment:
 class Digit:
     """A loop of `count` iterations: around the rows of a block or, as ho and wo, around the blocks.
 
-    Each iteration is a step of (lanes, cells) on both sides, and `multiplier` on in the coordinate
-    `tag`.
+    Each iteration is a step on both sides, of (lanes, cells), or bytes on a Mem side; and
+    `multiplier` on in the coordinate `tag`.
     """
 
     count: int | Segment
-    in_step: tuple[int, int] = (0, 0)
-    out_step: tuple[int, int] = (0, 0)
+    in_step: tuple[int, int] | int = NO_STEP
+    out_step: tuple[int, int] | int = NO_STEP
     tag: Tag = Tag.NONE
     multiplier: int = 0
 
@@ -89,7 +101,7 @@ class Tile:
 
     Parameters
     ----------
-    src, dst : Across or Along
+    src, dst : Across, Along or Mem
         Where the first row starts and how it runs.
     n : int or Segment
         Elements of a row.
@@ -104,10 +116,14 @@ class Tile:
         What reaches them is neither read nor written.
     row_tag : Tag
         The coordinate that the elements of a row advance, by 1 each.
+    pair : Pair
+        Whether the tile is one of two that run block by block.
+    half_cells : int
+        Of a pair: how much higher its lmem side is in every other block.
     """
 
-    src: Across | Along
-    dst: Across | Along
+    src: Across | Along | Mem
+    dst: Across | Along | Mem
     n: int | Segment
     digits: tuple[Digit, ...] = ()
     element_cells: int = 1
@@ -115,6 +131,8 @@ class Tile:
     wo: Digit = Digit(1)
     limits: Limits = Limits()
     row_tag: Tag = Tag.NONE
+    pair: Pair = Pair.NONE
+    half_cells: int = 0
 
     def encode(self):
         """The descriptor; ValueError if a value has no place in it."""
@@ -125,19 +143,27 @@ class Tile:
             "repeat_ho": self.ho.count,
             "repeat_wo": self.wo.count,
             "row_tag": self.row_tag,
+            "pair": self.pair,
+            "half_cells": self.half_cells,
         }
         limits = dataclasses.asdict(self.limits)
         values |= {f"limit_{name}": limit for name, limit in limits.items()}
         for prefix, side in (("in", self.src), ("out", self.dst)):
-            values[f"{prefix}_lane"], values[f"{prefix}_cell"] = side.lane, side.cell
-            if isinstance(side, Across):
-                values[f"{prefix}_mode"] = Mode.ACROSS
-                values[f"{prefix}_lane_step"] = side.step
-            else:
-                values[f"{prefix}_mode"] = Mode.ALONG
+            values |= {f"{prefix}_{name}": value for name, value in _start(side).items()}
         values |= self._lengths()
-        values |= _record("ho", self.ho) | _record("wo", self.wo)
+        values |= self._record("ho", self.ho) | self._record("wo", self.wo)
         return pack(values)
+
+    def _record(self, name, loop):
+        """The fields of a record, without its count."""
+        values = {f"{name}_tag": loop.tag, f"{name}_multiplier": loop.multiplier}
+        for prefix, side, step in (
+            ("in", self.src, loop.in_step),
+            ("out", self.dst, loop.out_step),
+        ):
+            lane, cell = _step(side, step)
+            values |= {f"{name}_{prefix}_lane": lane, f"{name}_{prefix}_cell": cell}
+        return values
 
     def _lengths(self):
         segment, digits = self.n, dict.fromkeys(DIGITS, Digit(1))
@@ -161,8 +187,9 @@ class Tile:
                 raise ValueError(
                     f"count must be a number in all digits but the first, not {digit.count!r}"
                 )
-            values |= _record(name, digit) | {f"{name}_count": digit.count}
-        return values | _record("co", segment) | {"co": segment.co, "co_align": segment.co_align}
+            values |= self._record(name, digit) | {f"{name}_count": digit.count}
+        values |= {"co": segment.co, "co_align": segment.co_align}
+        return values | self._record("co", segment)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -232,12 +259,31 @@ def as_descriptor(item):
     return item
 
 
-def _record(name, loop):
-    """The fields of a record, without its count."""
-    values = {f"{name}_tag": loop.tag, f"{name}_multiplier": loop.multiplier}
-    for prefix, step in (("in", loop.in_step), ("out", loop.out_step)):
-        values[f"{name}_{prefix}_lane"], values[f"{name}_{prefix}_cell"] = step
-    return values
+def _start(side):
+    """The fields of a side, without its prefix."""
+    if isinstance(side, Mem):
+        if not 0 <= side.address < 1 << 64:
+            raise ValueError(f"address must be 0 to 2**64 - 1, not {side.address!r}")
+        return {"mode": Mode.MEM, "lane": side.address >> 32, "cell": side.address % (1 << 32)}
+    place = {"lane": side.lane, "cell": side.cell}
+    if isinstance(side, Across):
+        return place | {"mode": Mode.ACROSS, "lane_step": side.step}
+    return place | {"mode": Mode.ALONG}
+
+
+def _step(side, step):
+    """The lane half and the cell half of a step."""
+    if step == NO_STEP:
+        return step
+    if not isinstance(side, Mem):
+        if isinstance(step, int):
+            raise ValueError(f"step of an lmem side must be (lanes, cells), not {step!r}")
+        return step
+    if not isinstance(step, int) or not -(1 << 47) <= step < 1 << 47:
+        raise ValueError(f"step of a Mem side must be -2**47 to 2**47 - 1 bytes, not {step!r}")
+    lane, cell = divmod(step, 1 << 32)
+    # The low half is unsigned in meaning, and a signed field.
+    return lane, cell - (cell >> 31 << 32)
 
 
 def _element(cells):

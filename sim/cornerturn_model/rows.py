@@ -9,13 +9,31 @@ Loops and digits together are nine *records*, outermost first. An address in an 
 """
 
 import functools
+import itertools
 import math
 from typing import NamedTuple
 
 import numpy as np
-from cornerturn.fields import DIGITS, RECORDS, Mode, Status, Tag, unpack
+from cornerturn.fields import DIGITS, RECORDS, Mode, Pair, Status, Tag, unpack
 
-__all__ = ["Chunk", "Fault", "Part", "Rows", "Side", "decode", "rows_of", "walk"]
+__all__ = [
+    "Block",
+    "Chunk",
+    "Fault",
+    "Part",
+    "Rows",
+    "Side",
+    "blocks",
+    "bounds",
+    "decode",
+    "rows_of",
+    "walk",
+    "walk_pair",
+    "whole_memory",
+]
+
+CELL = 1
+"""The axis of cells in an address in an lmem."""
 
 CHUNK = 1 << 20
 """Elements that :func:`walk` hands out at once, about."""
@@ -61,6 +79,7 @@ class Rows(NamedTuple):
     multipliers: tuple[int, ...]
     limits: dict[Tag, int]  # of the coordinates that have one
     row_tag: Tag
+    half_cells: int  # what the lmem side of a pair's tile is higher by in every other block
 
     @property
     def empty(self):
@@ -87,20 +106,23 @@ class Rows(NamedTuple):
         """Blocks, all of whose rows may be suppressed."""
         return sum(math.prod(part.counts[:3]) for part in self.parts)
 
-    def box(self, side):
-        """What a side names, untrimmed: for each axis (lowest, highest place)."""
+    def box(self, side, *, halves=True):
+        """What a side names, untrimmed, in one half or in both: (lowest, highest) of each axis."""
         boxes = [_part_box(part, side) for part in self.parts]
-        return tuple(
+        axes = [
             (min(low for low, _ in axis), max(high for _, high in axis))
             for axis in zip(*boxes, strict=True)
-        )
+        ]
+        if halves and self.blocks > 1 and side.mode is not Mode.MEM:
+            axes[CELL] = (axes[CELL][0], axes[CELL][1] + self.half_cells)
+        return tuple(axes)
 
 
 class Fault(NamedTuple):
     """The row that ended an instruction."""
 
     status: Status
-    address: tuple[int, ...]  # start of the row, on the side that is outside
+    address: tuple[int, int] | int  # (lane, cell) or byte that the row starts at, where outside
     begins: bool  # whether it is the first row of a block
 
 
@@ -132,6 +154,7 @@ def rows_of(config, descriptor):
         multipliers=tuple(f[f"{record}_multiplier"] for record in RECORDS),
         limits={tag: limit for tag, limit in limits.items() if limit},
         row_tag=Tag(f["row_tag"]),
+        half_cells=f["half_cells"] if f["pair"] != Pair.NONE else 0,
     )
 
 
@@ -174,21 +197,69 @@ def _part_box(part, side):
         yield low, place + sum(span for span in spans if span > 0) + reach
 
 
-def walk(config, rows):
-    """The rows of an accepted tile in order, in chunks, up to the one that ends it."""
+def whole_memory(config):
+    """The window, first and last byte, that is open if none is set: all of the address space."""
+    return 0, (1 << config.address_bits) - 1
+
+
+def bounds(config, side, window):
+    """The least and the largest place there is on a side: of each axis (low, high)."""
+    if side.mode is Mode.MEM:
+        first, last = window or whole_memory(config)
+        return ((8 * first, 8 * last + 7),)
+    return ((0, config.lanes - 1), (0, config.cells - 1))
+
+
+def walk(config, rows, window=None, first=0, last=None):
+    """The rows of an accepted tile in order, in chunks, up to the one that ends it.
+
+    Those from number `first` on, to `last`, if not all.
+    """
+    last = rows.number if last is None else last
     size = max(1, CHUNK // max(1, rows.length))
-    for first in range(0, rows.number, size):
-        index, length = _index(rows, np.arange(first, min(first + size, rows.number)))
+    for start in range(first, last, size):
+        index, length = _index(rows, np.arange(start, min(start + size, last)))
         chunk = Chunk(
-            *(_addresses(side, index) for side in (rows.source, rows.destination)),
+            *(_addresses(rows, side, index) for side in (rows.source, rows.destination)),
             _trimmed(rows, index, length),
             ~index[len(RECORDS) - len(DIGITS) :].any(axis=0),
         )
         if rows.limited:
-            chunk = _until_fault(config, rows, chunk)
+            chunk = _until_fault(config, rows, window, chunk)
         yield chunk
         if chunk.fault:
             return
+
+
+def walk_pair(config, load, store, window):
+    """The rows of a pair in order, up to the one that ends it: (0 for load or 1, chunk)."""
+    for both in itertools.zip_longest(blocks(load), blocks(store)):
+        for place, (rows, block) in enumerate(zip((load, store), both, strict=True)):
+            # An empty tile has no blocks.
+            for chunk in walk(config, rows, window, *block.rows) if block else ():
+                yield place, chunk
+                if chunk.fault:
+                    return
+
+
+class Block(NamedTuple):
+    """What runs for one (ho, wo, co)."""
+
+    number: int
+    index: tuple[int, int, int]
+    part: Part
+    rows: tuple[int, int]  # numbers of its first row, and of the first behind it
+
+
+def blocks(rows):
+    """The blocks of a tile in order."""
+    number = first = 0
+    for loops in np.ndindex(rows.parts[0].counts[:2] if rows.parts else 0):
+        for part in rows.parts:
+            for k in range(part.first, part.first + part.counts[2]):
+                end = first + math.prod(part.counts[3:])
+                yield Block(number, (*loops, k), part, (first, end))
+                number, first = number + 1, end
 
 
 def _index(rows, number):
@@ -208,8 +279,13 @@ def _index(rows, number):
     return index, length
 
 
-def _addresses(side, index):
-    return np.array(side.start)[:, None] + np.array(side.steps).T @ index
+def _addresses(rows, side, index):
+    addresses = np.array(side.start)[:, None] + np.array(side.steps).T @ index
+    if rows.half_cells and side.mode is not Mode.MEM:
+        repeat_co = sum(part.counts[2] for part in rows.parts)
+        block = (index[0] * rows.parts[0].counts[1] + index[1]) * repeat_co + index[2]
+        addresses[CELL] += rows.half_cells * (block % 2)
+    return addresses
 
 
 def _trimmed(rows, index, length):
@@ -223,22 +299,26 @@ def _trimmed(rows, index, length):
     return length
 
 
-def _until_fault(config, rows, chunk):
-    """The chunk up to the first of its rows that touches something outside the array."""
+def _until_fault(config, rows, window, chunk):
+    """The chunk up to the first of its rows that touches something that is not there."""
     sides = ((rows.source, chunk.source), (rows.destination, chunk.destination))
-    outside = [_outside(config, side, address, chunk.length) for side, address in sides]
+    outside = [_outside(bounds(config, side, window), side, at, chunk.length) for side, at in sides]
     either = outside[0] | outside[1]
     if not either.any():
         return chunk
-    at = int(either.argmax())
-    address = sides[0 if outside[0][at] else 1][1][:, at]
-    fault = Fault(Status.RANGE, tuple(map(int, address)), bool(chunk.begins[at]))
-    return Chunk(*(column[..., :at] for column in chunk[:4]), fault)
+    row = int(either.argmax())
+    side, addresses = sides[0 if outside[0][row] else 1]
+    address = tuple(map(int, addresses[:, row]))
+    status = Status.RANGE
+    if side.mode is Mode.MEM:
+        status, address = Status.WINDOW, address[0] // 8
+    fault = Fault(status, address, bool(chunk.begins[row]))
+    return Chunk(*(column[..., :row] for column in chunk[:4]), fault)
 
 
-def _outside(config, side, address, length):
-    """Whether each row touches, with the elements left of it, what is not there."""
+def _outside(limits, side, address, length):
+    """Whether each row touches, with the elements left of it, what is not within the limits."""
+    low, high = np.array(limits).T[:, :, None]
     last = address + np.array(side.element_step)[:, None] * (length - 1)
     last += np.array(side.reach)[:, None]
-    end = np.array([config.lanes, config.cells])[:, None]
-    return ((address < 0) | (last >= end)).any(axis=0) & (length > 0)
+    return ((address < low) | (last > high)).any(axis=0) & (length > 0)

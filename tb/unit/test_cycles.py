@@ -122,7 +122,7 @@ class Clock:
     def beats(self, f, side, start, length):
         """The beats of a row's side: for each, the cells in it and their places in the row."""
         word, beats = self.config.beat_cells, {}
-        for k, cells in enumerate(plain.elements(f, side, start, length)):
+        for k, cells in enumerate(plain.places(self.config, f, side, start, length)):
             for c, (lane, cell) in enumerate(cells):
                 place = k * len(cells) + c
                 beat = place // word if f[f"{side}_mode"] == 0 else cell // word - start[1] // word

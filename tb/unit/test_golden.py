@@ -12,9 +12,9 @@ import numpy as np
 import plain
 import pytest
 from cornerturn.config import PRESETS, Config
-from cornerturn.fields import Status, Tag, unpack
-from cornerturn_model import golden
-from cornerturn_model.checks import check
+from cornerturn.fields import Status, Tag
+from cornerturn_model import golden, rows
+from cornerturn_model.checks import judge
 from cornerturn_model.instruction import (
     Across,
     Along,
@@ -208,9 +208,9 @@ def test_rows_are_suppressed_at_the_limits_of_other_coordinates():
         )  # fmt: skip
 
     # Coordinates 0, 2, 4, 6.
-    for limit, rows in ((1, 1), (2, 1), (3, 2), (6, 3), (7, 4)):
-        assert moved(tile(Tag.NONE, ho=limit)) == {k: k for k in range(2 * rows)}
-        assert moved(tile(Tag.WO, ho=limit, wo=1)) == {2 * k: 2 * k for k in range(rows)}
+    for limit, many in ((1, 1), (2, 1), (3, 2), (6, 3), (7, 4)):
+        assert moved(tile(Tag.NONE, ho=limit)) == {k: k for k in range(2 * many)}
+        assert moved(tile(Tag.WO, ho=limit, wo=1)) == {2 * k: 2 * k for k in range(many)}
     # As the row's own it trims: of limit 3 the row at 2 keeps one element.
     assert moved(tile(Tag.HO, ho=3)) == {0: 0, 1: 1, 2: 2}
     # No loop has the tag: the coordinate is 0.
@@ -344,54 +344,33 @@ def test_refused_memories():
     golden.run(nibbles, np.full((4, 256), 15, np.uint8), [])
 
 
-def plain_loops(config, lmem, program):
-    """The specification's first section, one cell at a time: the memory left, and the statuses."""
-    lmem, statuses = lmem.tolist(), []
-    for descriptor in map(as_descriptor, program):
-        f = unpack(descriptor)
-        statuses.append(check(config, descriptor))
-        if statuses[-1] != Status.OK:
-            continue
-        if f["opcode"] == 2:
-            _plain_swap(lmem, f, 1 << f["element"])
-        if f["opcode"] != 1:
-            continue
-        limited = f["limit_ho"] or f["limit_wo"] or f["limit_co"]
-        for row in plain.rows(f):
-            if limited and plain.touches_outside(config, f, row):
-                statuses[-1] = Status.RANGE
-                break
-            held = [
-                [lmem[lane][cell] for lane, cell in cells]
-                for cells in plain.elements(f, "in", row.source, row.length)
-            ]
-            written = plain.elements(f, "out", row.destination, row.length)
-            for cells, values in zip(written, held, strict=True):
-                for (lane, cell), value in zip(cells, values, strict=True):
-                    lmem[lane][cell] = value
-    return lmem, statuses
-
-
-def _plain_swap(lmem, f, g):
-    for i in range(f["n"]):
-        for j in range(i):
-            for c in range(g):
-                a = (f["in_lane"] + j, f["in_cell"] + i * g + c)
-                b = (f["in_lane"] + i, f["in_cell"] + j * g + c)
-                held = lmem[a[0]][a[1]]
-                lmem[a[0]][a[1]] = lmem[b[0]][b[1]]
-                lmem[b[0]][b[1]] = held
-
-
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 @given(data=st.data())
 def test_against_plain_loops(config, data):
-    program = data.draw(programs(config, loops=data.draw(st.booleans())))
+    agrees(config, data.draw(programs(config, loops=data.draw(st.booleans()))))
+
+
+def agrees(config, program):
+    """The run ends as that by the plain loops."""
+    descriptors = [as_descriptor(item) for item in program]
     before = memory(config, seed=len(program))
     result = golden.run(config, before, program)
-    lmem, statuses = plain_loops(config, before, program)
+    lmem, _, statuses, faults = plain.run(config, before, descriptors, judge(config, descriptors))
     assert [status for _, status in result.completions] == statuses
+    assert result.faults == faults
     assert result.lmem.tolist() == lmem
+
+
+@given(data=st.data())
+def test_in_chunks_of_few_rows(data):
+    """Large tiles are walked in pieces: the same data, the same time."""
+    program = data.draw(programs(TINY, max_size=3, loops=True))
+    at_once = golden.run(TINY, memory(TINY), program)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "CHUNK", data.draw(st.integers(1, 9)))
+        in_pieces = golden.run(TINY, memory(TINY), program)
+    assert (at_once.lmem == in_pieces.lmem).all()
+    assert at_once[1:5] == in_pieces[1:5]
 
 
 @st.composite
@@ -415,8 +394,7 @@ def aliasing_tiles(draw):
 
 @given(aliasing_tiles())
 def test_last_wins_against_plain_loops(tile):
-    before = memory(TINY)
-    assert golden.run(TINY, before, [tile]).lmem.tolist() == plain_loops(TINY, before, [tile])[0]
+    agrees(TINY, [tile])
 
 
 def test_a_million_rows_in_one_place():
@@ -428,8 +406,9 @@ def test_a_million_rows_in_one_place():
 
 
 @pytest.mark.full
+@pytest.mark.parametrize("segmented", [False, True])
 @pytest.mark.parametrize("across_first", [True, False])
-def test_speed(across_first):
+def test_speed(across_first, segmented):
     """A large corner turn of 8-bit elements: at least 50 million a second on one core."""
     config = Config(lanes=64, beat_cells=16, cells=65536)
     sides = (Across(0, 0), Along(0, 32768))
@@ -437,10 +416,13 @@ def test_speed(across_first):
     if not across_first:
         sides, steps = (Along(0, 0), Across(0, 32768)), [((1, 0), (0, 512)), ((0, 64), (0, 1))]
     digits = [Digit(64, *steps[0]), Digit(512, *steps[1])]
+    if segmented:
+        segment = Segment(63, 20, *(tuple(20 * by for by in step) for step in steps[0]))
+        digits[0] = Digit(segment, *steps[0])
     before = memory(config)
     seconds = []
     for _ in range(5):
         start = time.perf_counter()
         run(config, before, Tile(*sides, 64, digits))
         seconds.append(time.perf_counter() - start)
-    assert 64 * 64 * 512 / min(seconds) >= 50e6
+    assert (63 if segmented else 64) * 64 * 512 / min(seconds) >= 50e6

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from cornerturn.fields import FIELDS, Tag, unpack
+from cornerturn.fields import FIELDS, Pair, Tag, unpack
 from cornerturn_model.instruction import (
     Across,
     Along,
@@ -11,6 +11,7 @@ from cornerturn_model.instruction import (
     Fence,
     Halt,
     Limits,
+    Mem,
     Nop,
     Segment,
     Swap,
@@ -117,6 +118,21 @@ def test_segment_as_digit_keeps_both_its_steps():
     assert (fields["d0_tag"], fields["co_tag"], fields["n"]) == (3, 3, 3)
 
 
+def test_memory_side_is_one_number():
+    tile = Tile(
+        Mem(0x1_2345_6789), Mem((1 << 64) - 1), 1, [Digit(2, -1, 1 << 31)],
+        ho=Digit(1, -(1 << 32), (1 << 47) - 1), wo=Digit(1, -(1 << 47), 0x1_8000_0001),
+        pair=Pair.STORE, half_cells=9,
+    )  # fmt: skip
+    assert _set_fields(tile.encode()) == ONE_ROW | {
+        "in_mode": 2, "out_mode": 2, "co": 1, "co_align": 1, "pair": 2, "half_cells": 9,
+        "in_lane": 1, "in_cell": 0x2345_6789, "out_lane": (1 << 32) - 1, "out_cell": (1 << 32) - 1,
+        "d5_count": 2, "d5_in_lane": -1, "d5_in_cell": -1, "d5_out_cell": -(1 << 31),
+        "ho_in_lane": -1, "ho_out_lane": 32767, "ho_out_cell": -1,
+        "wo_in_lane": -32768, "wo_out_lane": 1, "wo_out_cell": 1 - (1 << 31),
+    }  # fmt: skip
+
+
 def test_swap():
     assert _set_fields(Swap(lane=2, cell=8, n=7, element_cells=8).encode()) == {
         "version": 1, "opcode": 2, "element": 3, "in_lane": 2, "in_cell": 8, "n": 7,
@@ -157,6 +173,14 @@ SEGMENT = Segment(2, 2)
     [
         (Tile(**ROW, n=1, element_cells=3), "element_cells must be 1, 2, 4 or 8, not 3"),
         (Swap(0, 0, 1, element_cells=16), "element_cells must be 1, 2, 4 or 8, not 16"),
+        (Tile(Mem(-1), Along(0, 0), 1), "address must be 0 to 2**64 - 1, not -1"),
+        (Tile(Along(0, 0), Mem(1 << 64), 1), f"address must be 0 to 2**64 - 1, not {1 << 64}"),
+        (Tile(**ROW, n=1, digits=[Digit(2, 4)]),
+         "step of an lmem side must be (lanes, cells), not 4"),
+        (Tile(Mem(0), Along(0, 0), 1, [Digit(2, (0, 4))]),
+         "step of a Mem side must be -2**47 to 2**47 - 1 bytes, not (0, 4)"),
+        (Tile(Mem(0), Along(0, 0), 1, [Digit(2, 1 << 47)]),
+         f"step of a Mem side must be -2**47 to 2**47 - 1 bytes, not {1 << 47}"),
         (Tile(**ROW, n=1, digits=[Digit(1)] * 7), "digits must be at most 6, not 7"),
         (Tile(**ROW, n=SEGMENT, digits=[Digit(SEGMENT)]),
          f"n must be a number if a digit counts a segment, not {SEGMENT!r}"),
