@@ -57,7 +57,8 @@ class Rules:
         self.outstanding = outstanding
         self.now = 0
         self.reads, self.writes = [], []  # all bursts
-        self._reading, self._unanswered = [], []
+        self.unanswered = []  # writes
+        self._reading = []
         self._offered = {}  # address bursts on the bus and not taken: they may have data already
         self._waiting = {}  # payload on each channel that was not taken
         self._filled = 0  # writes whose data is complete
@@ -74,7 +75,7 @@ class Rules:
         assert not self._waiting, f"offered and not taken: {self._waiting}"
         assert not self._offered
         assert not self._reading, "reads without their last beat"
-        assert not self._unanswered, "writes without an answer"
+        assert not self.unanswered, "writes without an answer"
         assert self._filled == len(self.writes), "writes without their last beat"
 
     def _channel(self, name, fields, signals):
@@ -104,8 +105,8 @@ class Rules:
             burst.beats.append((self.now, payload["data"], payload["strb"]))
             self._filled += payload["last"]
         elif name == "b":
-            assert self._unanswered, "an answer to nothing"
-            burst = self._unanswered.pop(0)
+            assert self.unanswered, "an answer to nothing"
+            burst = self.unanswered.pop(0)
             assert len(burst.beats) == burst.length, "an answer before the last beat"
         else:
             assert self._reading, "data for nothing"
@@ -134,6 +135,6 @@ class Rules:
             self.reads.append(burst)
         else:
             self.writes.append(burst)
-            self._unanswered.append(burst)
-            assert len(self._unanswered) <= self.outstanding
+            self.unanswered.append(burst)
+            assert len(self.unanswered) <= self.outstanding
         return burst

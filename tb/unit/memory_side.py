@@ -7,6 +7,7 @@
                           [Memory] <-- watched by axi_rules.Rules
 """
 
+import functools
 import random
 
 from amaranth import Cat, Value
@@ -14,13 +15,29 @@ from axi_rules import Rules
 from cornerturn.config import PRESETS, Config
 from unit.bench import simulate
 
-__all__ = ["BASE", "CONFIGS", "Memory", "Side", "beats_of", "bytes_of", "some_rows"]
+__all__ = [
+    "BASE",
+    "CONFIGS",
+    "GAP",
+    "SIZE",
+    "SLVERR",
+    "Memory",
+    "Side",
+    "beats_of",
+    "bytes_of",
+    "rows_at",
+    "run",
+    "some_rows",
+    "words_of",
+]
 
 BASE = 0x3C00
-"""Where the memory starts: a 4 KiB boundary is inside."""
+"""Where the memory starts; a 4 KiB boundary is inside."""
 
 SIZE = 0x3000
-GUARD = 256
+GAP = 256
+"""Bytes at both ends that no row touches."""
+
 SLVERR = 2
 
 CONFIGS = {
@@ -35,7 +52,7 @@ CONFIGS = {
 
 
 class Memory:
-    """A subordinate that takes its time. Drives what `Rules` looks at.
+    """A subordinate that takes its time.
 
     Parameters
     ----------
@@ -48,88 +65,90 @@ class Memory:
         Of each channel (ar, r, aw, w, b), how often it is ready or valid.
     errors : set of int
         Bus words, by address, that are answered with an error.
+    anywhere : bool
+        There is memory at every address; it holds nothing.
     """
 
-    def __init__(self, rules, rng, *, latency=0, chance=None, errors=()):
+    def __init__(self, rules, rng, *, latency=0, chance=None, errors=(), anywhere=False):
         self.rules, self.rng = rules, rng
         self.bus_bytes = rules.bus_bytes
         self.latency = latency if callable(latency) else lambda: latency
         self.chance = chance or {}
         self.errors = set(errors)
+        self.anywhere = anywhere
         self.data = bytearray(rng.randbytes(SIZE))
-        self.writable = None  # addresses that may be written; None: any
-        self.written = {}  # how often each byte was
-        self._reads, self._answers = [], []  # (cycle, ...) that are due
+        self.stores = []  # (address, byte) in the order of the bus
+        self.answered = []  # (cycle, burst, error)
+        self._reads, self._answers = [], []  # (cycle in which it is due, ...)
         self._out = {"r": None, "b": None}
         self._seen = 0  # writes whose data is complete
         self._addressed = 0
 
-    def ready(self, channel):
-        """Whether a channel acts in this cycle."""
-        return self.rng.random() < self.chance.get(channel, 1)
-
     def drive(self):
-        """The signals for this cycle."""
-        now = self.rules.now
-        signals = {f"{channel}ready": int(self.ready(channel)) for channel in ("ar", "aw", "w")}
-        if self._out["r"] is None and self._reads and self._reads[0][0] <= now and self.ready("r"):
-            self._out["r"] = self._reads[0]
-        if self._out["b"] is None and self._answers and self._answers[0][0] <= now:
-            self._out["b"] = self._answers[0] if self.ready("b") else None
+        """The memory's signals in this cycle."""
+        signals = {f"{channel}ready": int(self._acts(channel)) for channel in ("ar", "aw", "w")}
         signals |= {"rvalid": 0, "rid": 0, "rdata": 0, "rresp": 0, "rlast": 0}
-        if self._out["r"]:
-            _, address, last = self._out["r"]
-            error = SLVERR if address in self.errors else 0
-            word = self.data[address - BASE : address - BASE + self.bus_bytes]
-            signals |= {"rvalid": 1, "rresp": error, "rlast": last}
-            signals["rdata"] = int.from_bytes(word, "little")
         signals |= {"bvalid": 0, "bid": 0, "bresp": 0}
-        if self._out["b"]:
-            signals |= {"bvalid": 1, "bresp": self._out["b"][1]}
+        read, answer = self._next("r", self._reads), self._next("b", self._answers)
+        if read:
+            _, address, last = read
+            word = self.data[address - BASE : address - BASE + self.bus_bytes]
+            error = SLVERR if address in self.errors else 0
+            signals |= {"rvalid": 1, "rresp": error, "rlast": last}
+            signals["rdata"] = 0 if self.anywhere else int.from_bytes(word, "little")
+        if answer:
+            signals |= {"bvalid": 1, "bresp": answer[2]}
         return signals
 
     def cycle(self, signals):
-        """What happened in this cycle."""
+        """What happened in this cycle, as `Rules` is told."""
         now = self.rules.now
         if signals.get("arvalid") and signals["arready"]:
             due = now + 1 + self.latency()
             for beat in range(signals["arlen"] + 1):
                 address = signals["araddr"] + beat * self.bus_bytes
-                assert BASE <= address < BASE + SIZE, "reads elsewhere"
+                inside = BASE <= address < BASE + SIZE
+                assert inside or self.anywhere, f"read at {address:#x}"
                 self._reads.append((due, address, int(beat == signals["arlen"])))
         if self._out["r"] and signals["rready"]:
             self._reads.pop(0)
             self._out["r"] = None
         if self._out["b"] and signals["bready"]:
-            self._answers.pop(0)
+            self.answered.append((now, *self._answers.pop(0)[1:]))
             self._out["b"] = None
-        if signals.get("wvalid") and signals["wready"]:
-            self._write(signals)
         self._addressed += bool(signals.get("awvalid") and signals["awready"])
         self.rules.cycle(signals)
-        self._complete()
+        if signals.get("wvalid") and signals["wready"]:
+            self._store(signals)
+        self._complete(now)
 
-    def _write(self, signals):
-        burst = self.rules.writes[self._seen_data()]
-        address = burst.address + len(burst.beats) * self.bus_bytes
+    def _acts(self, channel):
+        return self.rng.random() < self.chance.get(channel, 1)
+
+    def _next(self, channel, queue):
+        """What the channel offers: the same until it is taken."""
+        due = queue and queue[0][0] <= self.rules.now
+        if self._out[channel] is None and due and self._acts(channel):
+            self._out[channel] = queue[0]
+        return self._out[channel]
+
+    def _store(self, signals):
+        burst = next(b for b in reversed(self.rules.writes) if b.beats)
+        address = burst.address + (len(burst.beats) - 1) * self.bus_bytes
         data = signals["wdata"].to_bytes(self.bus_bytes, "little")
         for byte in range(self.bus_bytes):
             if signals["wstrb"] >> byte & 1:
-                assert self.writable is None or address + byte in self.writable, "writes elsewhere"
-                self.data[address + byte - BASE] = data[byte]
-                self.written[address + byte] = self.written.get(address + byte, 0) + 1
+                self.stores.append((address + byte, data[byte]))
+                if not self.anywhere:
+                    self.data[address + byte - BASE] = data[byte]
 
-    def _seen_data(self):
+    def _complete(self, now):
         writes = self.rules.writes
-        return next(i for i in range(self._seen, len(writes)) if not _full(writes[i]))
-
-    def _complete(self):
-        writes = self.rules.writes
-        while self._seen < min(len(writes), self._addressed) and _full(writes[self._seen]):
+        while self._seen < self._addressed and _full(writes[self._seen]):
             burst = writes[self._seen]
             words = range(burst.address, burst.address + burst.length * self.bus_bytes)
             error = SLVERR if self.errors.intersection(words) else 0
-            self._answers.append((self.rules.now + self.latency(), error))
+            self._answers.append((now + 1 + self.latency(), burst, error))
             self._seen += 1
 
 
@@ -138,142 +157,154 @@ def _full(burst):
 
 
 class Side:
-    """Runs a reader or a writer with its memory: one call of `step` is one cycle.
+    """A reader or writer with its memory: one call of `step` is one cycle.
 
     Parameters
     ----------
     dut : MemReader or MemWriter
     config : Config
+    ctx : simulator's context
     seed : int
     chance : dict
         Of the memory's channels, and of "request", "beat" (offered or taken) and "answer".
-    latency, errors
+    options
         See `Memory`.
+
+    Attributes
+    ----------
+    requests, offer : list
+        What is still to be offered: rows, and beats to be written.
+    sent, offered, out : list of (cycle, payload)
+        What was taken: rows, beats to be written, beats that were read or answers.
+    idle : list
+        Of every cycle.
     """
 
-    def __init__(self, dut, config, *, seed=0, chance=None, latency=0, errors=(), longest=16):
-        self.dut, self.config = dut, config
+    def __init__(self, dut, config, ctx, *, seed=0, chance=None, **options):
+        self.dut, self.config, self.ctx = dut, config, ctx
         self.rng = random.Random(seed)
         self.chance = chance or {}
         self.rules = Rules(
-            bus_bytes=config.bus_width // 8,
-            longest=longest,
-            outstanding=config.memory_requests,
+            bus_bytes=config.bus_width // 8, longest=16, outstanding=config.memory_requests
         )
-        self.memory = Memory(
-            self.rules, self.rng, latency=latency, chance=self.chance, errors=errors
-        )
-        self.requests, self.offer = [], []  # rows and beats to be offered
-        self.sent, self.offered, self.beats, self.answers = [], [], [], []  # (cycle, what)
+        self.memory = Memory(self.rules, self.rng, chance=self.chance, **options)
+        self.requests, self.offer = [], []
+        self.sent, self.offered, self.out = [], [], []
+        self.idle = []
+        self.seen = {}
         self.flush = 0
-        self.idle = []  # of every cycle
-        self.limit = 20_000
+        self._reader = hasattr(dut, "o_beat")
+        self._stream = dut.o_beat if self._reader else dut.o_answer
         self._held = {"request": None, "beat": None}
-        self._last = {}  # outputs that were offered and not taken
-        self._signals = [
-            (name, value)
-            for name, value in (
-                ("idle", dut.idle),
-                *((path[-1], value) for path, member, value in dut.axi.signature.flatten(dut.axi)),
-            )
-        ]
-        bus = {path[-1]: member.flow.name for path, member, _ in dut.axi.signature.flatten(dut.axi)}
-        self._inputs = [name for name, flow in bus.items() if flow == "In"]
-        self.reader = hasattr(dut, "o_beat")
-        stream = dut.o_beat if self.reader else dut.o_answer
-        self._signals += [
-            ("request_ready", dut.i_request.ready),
-            ("out_valid", stream.valid),
-            ("out_payload", Value.cast(stream.payload)),
-        ]
-        if not self.reader:
-            self._signals.append(("beat_ready", dut.i_beat.ready))
-        self._all = Cat(*(Value.cast(value) for _, value in self._signals))
-        self._out = stream
+        self._waiting = None  # offered by the dut, and not taken
+        axi = [(path[-1], member, value) for path, member, value in _members(dut.axi)]
+        self._inputs = [(name, Value.cast(v)) for name, m, v in axi if m.flow.name == "In"]
+        self._outputs = {name: v for name, m, v in axi if m.flow.name == "Out"} | {
+            "idle": dut.idle,
+            "event": dut.received if self._reader else dut.sent,
+            "request_ready": dut.i_request.ready,
+            "out_valid": self._stream.valid,
+            "out_payload": self._stream.payload,
+        }
+        if self._reader:
+            self._outputs |= {"error": dut.error, "error_address": dut.error_address}
+        else:
+            self._outputs["beat_ready"] = dut.i_beat.ready
+        self._all = Cat(Value.cast(value) for value in self._outputs.values())
+        self._widths = [(name, len(Value.cast(v))) for name, v in self._outputs.items()]
 
-    def run(self, bench=None):
-        """Simulate `bench(side)`; without one, until all that was asked for is done."""
-
-        async def drive(ctx, reset):
-            self.ctx = ctx
-            await (bench or Side.until_done)(self)
-
-        simulate(self.dut, drive)
-        return self
-
-    async def until_done(self):
-        """Run until everything is offered and the dut is idle, and nothing is left."""
-        while self.requests or self.offer or not (self.idle and self.idle[-1]):
+    async def until_idle(self, limit=20_000):
+        """Run until everything is offered and taken, and nothing is left."""
+        offering = True
+        while offering or not self.idle[-1]:
+            offering = bool(self.requests or self.offer)
             await self.step()
-            assert self.rules.now < self.limit, "hangs"
+            assert self.rules.now < limit, "hangs"
         self.rules.finish()
-
-    def _offer(self, name, stream, queue):
-        if self._held[name] is None and queue and self.rng.random() < self.chance.get(name, 1):
-            self._held[name] = queue[0]
-        valid = self._held[name] is not None
-        self.ctx.set(stream.valid, valid)
-        if valid:
-            payload = self._held[name]
-            self.ctx.set(stream.payload, payload)
 
     async def step(self):
         """A cycle."""
         ctx, dut = self.ctx, self.dut
         bus = self.memory.drive()
-        for name in self._inputs:
-            ctx.set(Value.cast(getattr(dut.axi, name)), bus[name])
-        self._offer("request", dut.i_request, self.requests)
-        if not self.reader:
-            self._offer("beat", dut.i_beat, self.offer)
-        taking = self.rng.random() < self.chance.get("beat" if self.reader else "answer", 1)
-        ctx.set(self._out.ready, taking)
+        bus = {name: bus[name] for name, _ in self._inputs}
+        for name, value in self._inputs:
+            ctx.set(value, bus[name])
+        self._drive("request", dut.i_request, self.requests)
+        if not self._reader:
+            self._drive("beat", dut.i_beat, self.offer)
+        takes = self.rng.random() < self.chance.get("beat" if self._reader else "answer", 1)
+        ctx.set(self._stream.ready, takes)
         ctx.set(dut.flush, self.flush)
-        seen = self._sample()
-        now = self.rules.now
-        self._count(now, seen, taking)
+        seen = bus | self._sample()
+        self.seen = seen
+        assert seen["event"] == (
+            seen["rvalid"] if self._reader else seen["wvalid"] and seen["wready"]
+        )
+        assert seen.get("rready", 1), "rready must always be high"
+        self._taken("request", seen, self.requests, self.sent)
+        if not self._reader:
+            self._taken("beat", seen, self.offer, self.offered)
+        self._look_at_output(seen, takes)
         self.idle.append(seen["idle"])
         self.memory.cycle(seen)
         await ctx.tick()
 
+    def drop_offers(self):
+        """Withdraw what is offered, as only a flush allows."""
+        self._held = dict.fromkeys(self._held)
+
+    def _drive(self, name, stream, queue):
+        if self._held[name] is None and queue and self.rng.random() < self.chance.get(name, 1):
+            self._held[name] = queue[0]
+        self.ctx.set(stream.valid, self._held[name] is not None)
+        if self._held[name] is not None:
+            self.ctx.set(stream.payload, self._held[name])
+
+    def _taken(self, name, seen, queue, taken):
+        if seen[f"{name}_ready"] and self._held[name] is not None:
+            taken.append((self.rules.now, queue.pop(0)))
+            self._held[name] = None
+
     def _sample(self):
         bits = self.ctx.get(self._all)
         seen = {}
-        for name, value in self._signals:
-            width = len(Value.cast(value))
+        for name, width in self._widths:
             seen[name] = bits & ((1 << width) - 1)
             bits >>= width
         return seen
 
-    def _count(self, now, seen, taking):
-        if seen["request_ready"] and self._held["request"] is not None:
-            self.sent.append((now, self.requests.pop(0)))
-            self._held["request"] = None
-        if not self.reader and seen["beat_ready"] and self._held["beat"] is not None:
-            self.offered.append((now, self.offer.pop(0)))
-            self._held["beat"] = None
-        if "out" in self._last and not self.flush:
-            assert seen["out_valid"], "withdrawn"
-            assert seen["out_payload"] == self._last["out"], "changed while it waited"
-        self._last.pop("out", None)
-        if seen["out_valid"]:
-            if taking:
-                (self.beats if self.reader else self.answers).append((now, seen["out_payload"]))
-            elif not self.flush:
-                self._last["out"] = seen["out_payload"]
-        if self.reader:
-            assert seen["rready"], "rready must always be high"
+    def _look_at_output(self, seen, takes):
+        payload = seen["out_payload"] if seen["out_valid"] else None
+        if self._waiting is not None:
+            assert payload == self._waiting, "an output changed while it waited"
+        if payload is not None and takes:
+            self.out.append((self.rules.now, payload))
+        self._waiting = None if takes or self.flush else payload
+
+
+def _members(interface):
+    return interface.signature.flatten(interface)
+
+
+def run(dut, config, scenario):
+    """Simulate ``scenario(side)``, which makes a `Side` for each part, with its options."""
+
+    async def bench(ctx, reset):
+        await scenario(functools.partial(Side, dut, config, ctx))
+
+    simulate(dut, bench)
 
 
 def bytes_of(rows):
-    """Every byte address of rows."""
-    return {row["address"] + k for row in rows for k in range(row["bytes"])}
+    """Every byte address of rows, in their order."""
+    return [row["address"] + k for row in rows for k in range(row["bytes"])]
 
 
 def words_of(config, rows):
-    """Addresses of the bus words that rows touch."""
+    """Addresses of the bus words that rows touch, each once for neighbours that share it."""
     size = config.bus_width // 8
-    return {address - address % size for address in bytes_of(rows)}
+    words = [address - address % size for address in bytes_of(rows)]
+    return [word for k, word in enumerate(words) if k == 0 or word != words[k - 1]]
 
 
 def beats_of(config, data):
@@ -284,13 +315,20 @@ def beats_of(config, data):
     ]
 
 
+def rows_at(starts, length, *, last=True):
+    """Rows of one length; the last one is marked so."""
+    rows = [{"address": start, "bytes": length, "last": 0} for start in starts]
+    rows[-1]["last"] = int(last)
+    return rows
+
+
 def some_rows(config, rng, count, *, longest=300):
     """Random rows of every kind: neighbours, gaps, overlaps, single bytes, across 4 KiB, long."""
-    first, end = BASE + GUARD, BASE + SIZE - GUARD
+    first, end = BASE + GAP, BASE + SIZE - GAP
     size = config.bus_width // 8
     rows, at = [], rng.randrange(first, end)
     for _ in range(count):
-        kind = rng.randrange(6)
+        kind = rng.randrange(8)
         length = rng.choice((1, rng.randint(1, 4), rng.randint(1, 2 * size), size))
         if kind == 0:
             at = rng.randrange(first, end)
@@ -303,4 +341,5 @@ def some_rows(config, rng, count, *, longest=300):
         at = max(first, min(at, end - length))
         rows.append({"address": at, "bytes": length, "last": int(rng.random() < 0.1)})
         at += length
+    rows[-1]["last"] = 1
     return rows

@@ -14,7 +14,17 @@ What is left out (lock, qos, region, user) is 0 to whatever has it.
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["BOUNDARY_BYTES", "LONGEST_BURST", "Axi4", "AxiLite", "Burst", "Cache", "Prot", "Resp"]
+__all__ = [
+    "BOUNDARY_BYTES",
+    "LONGEST_BURST",
+    "Axi4",
+    "AxiLite",
+    "Burst",
+    "Cache",
+    "Prot",
+    "Resp",
+    "is_error",
+]
 
 BOUNDARY_BYTES = 4096
 """No burst crosses a multiple of this address."""
@@ -53,6 +63,11 @@ class Prot(enum.IntFlag, shape=3):
     PRIVILEGED = 1
     NONSECURE = 2
     INSTRUCTION = 4
+
+
+def is_error(response):
+    """Whether a `Resp` is an error."""
+    return response.as_value()[1]
 
 
 def _channel(name, source, sink, members):

@@ -7,8 +7,8 @@
                      block, first word | last block, last word
 
 The words from the first that is not yet in a burst to the end of the last row are *open*. A burst
-is what they have in one block. It leaves when they go on in a later block, or when the row
-that ends them closes. Merged rows move the end, one a cycle, while bursts leave.
+is what they have in one block. It leaves when they go on in a later block, when the row that ends
+them closes, or after `patience` cycles. Merged rows move the end, one a cycle, while bursts leave.
 """
 
 from amaranth import Cat, Module, Mux, Signal
@@ -29,12 +29,16 @@ class Bursts(wiring.Component):
     Latency: 4 cycles to `o_row`, 6 to `o_burst` (and what `Neighbours` waits). A row, and a burst,
     every cycle; a row in two blocks that is not merged takes two.
 
+    No word is in two bursts because of rows that are merged.
+
     A row comes out before its last burst does, whatever becomes of `o_burst`, as far as `o_row` is
     taken: so what waits for data before it takes a burst gets the rows that they belong to.
 
     Parameters
     ----------
     config : Config
+    patience : int or None
+        Cycles until open words leave even if their burst may become longer; ``None``: any number.
 
     Members
     -------
@@ -45,8 +49,9 @@ class Bursts(wiring.Component):
         Drop what is inside, and what comes.
     """
 
-    def __init__(self, config):
+    def __init__(self, config, *, patience=None):
         self._config = config
+        self._patience = patience
         super().__init__(
             {
                 "i_request": In(stream.Signature(isa.memory_request(config))),
@@ -73,33 +78,52 @@ class Bursts(wiring.Component):
         block = Signal(sizes.block_bits, reset_less=True)
         following = Signal(sizes.block_bits, reset_less=True)  # block + 1
         index = Signal(sizes.index_bits, reset_less=True)  # first word in the block
+        spent = Signal()  # ... and that one is in a burst already
         final_block = Signal(sizes.block_bits, reset_less=True)
         final_index = Signal(sizes.index_bits, reset_less=True)
 
+        end = Mux(crosses, BURST_WORDS - 1, final_index)
+        first = Signal(sizes.index_bits)
+        nothing = Signal()  # no word of this block is left
+        ends = Signal()  # nothing will be added to what is in this block
+        aged = Signal()
+        leaves = Signal()
+        m.d.comb += [
+            nothing.eq(spent & (index == end)),
+            ends.eq(is_open & (crosses | closed)),
+            outlet.i.valid.eq((ends | aged) & ~nothing),
+            first.eq(index + spent),
+            outlet.i.payload.word.eq(Cat(first, block)),
+            outlet.i.payload.words_m1.eq(end - first),
+            outlet.i.payload.last.eq(last & closed & ~crosses),
+            leaves.eq(ends & (nothing | outlet.i.ready)),
+        ]
+
         # A row that opens waits for the last burst of what is open; a merged one never waits.
-        room = ~(is_open & closed) | (~crosses & outlet.i.ready)
+        room = ~(is_open & closed) | (~crosses & (nothing | outlet.i.ready))
         accept = Signal()
         m.d.comb += [
             self.o_row.valid.eq(neighbours.o_row.valid & room),
             self.o_row.payload.eq(row.places),
             neighbours.o_row.ready.eq(self.o_row.ready & room),
             accept.eq(neighbours.o_row.valid & self.o_row.ready & room),
-            outlet.i.valid.eq(is_open & (crosses | closed)),
-            outlet.i.payload.word.eq(Cat(index, block)),
-            outlet.i.payload.words_m1.eq(Mux(crosses, BURST_WORDS - 1, final_index) - index),
-            outlet.i.payload.last.eq(last & closed & ~crosses),
         ]
-        with m.If(outlet.i.valid & outlet.i.ready):
+        with m.If(leaves & crosses):
             m.d.sync += [
                 index.eq(0),
+                spent.eq(0),
                 block.eq(following),
                 following.eq(following + 1),
                 crosses.eq((following != final_block) | (accept & row.crosses)),
             ]
-            with m.If(~crosses):
-                m.d.sync += is_open.eq(0)
+        with m.Elif(leaves):
+            m.d.sync += is_open.eq(0)
         with m.Elif(accept & row.crosses):
             m.d.sync += crosses.eq(1)
+        if self._patience is not None:
+            self._age(m, is_open & ~nothing & ~ends, aged, outlet.i.ready, leaves & crosses)
+            with m.If(aged & outlet.i.ready):
+                m.d.sync += [index.eq(final_index), spent.eq(1)]
         with m.If(accept):
             m.d.sync += [
                 is_open.eq(1),
@@ -111,10 +135,24 @@ class Bursts(wiring.Component):
             with m.If(row.places.opens):
                 m.d.sync += [
                     index.eq(row.places.index),
+                    spent.eq(0),
                     block.eq(row.block),
                     following.eq(row.block + 1),
                     crosses.eq(row.crosses),
                 ]
         with m.If(self.flush):
-            m.d.sync += [is_open.eq(0), crosses.eq(0)]
+            m.d.sync += is_open.eq(0)
         return m
+
+    def _age(self, m, waits, aged, taken, goes_on):
+        """Set `aged` when words have waited long enough, as long as they wait.
+
+        Those of the next block (`goes_on`) have waited a cycle already, for this one to leave.
+        """
+        age = Signal(range(self._patience + 1))
+        full = age == self._patience
+        m.d.comb += aged.eq(waits & full)
+        with m.If(~waits | (full & taken)):
+            m.d.sync += age.eq(goes_on)
+        with m.Elif(~full):
+            m.d.sync += age.eq(age + 1)

@@ -21,13 +21,11 @@ from .. import isa
 from . import axi
 from .bursts import Bursts
 from .fifo import Fifo
-from .shapes import ROWS_AHEAD, WORDS_AHEAD, Sizes, row_places
+from .shapes import PATIENCE_CYCLES, ROWS_AHEAD, ROWS_ELSEWHERE, WORDS_AHEAD, Sizes, row_places
 from .unpacker import Unpacker, bus_word
 from .walk import Walk
 
 __all__ = ["MemReader"]
-
-_ROWS_ELSEWHERE = 16  # rows in the stages before and behind the buffer of rows, at most
 
 
 class MemReader(wiring.Component):
@@ -110,7 +108,7 @@ class MemReader(wiring.Component):
         m = Module()
         config = self._config
         bus = self.axi
-        m.submodules.bursts = bursts = Bursts(config)
+        m.submodules.bursts = bursts = Bursts(config, patience=PATIENCE_CYCLES)
         m.submodules.rows = rows = Fifo(row_places(config), ROWS_AHEAD)
         m.submodules.words = words = Fifo(bus_word(config), WORDS_AHEAD)
         m.submodules.walk = walk = Walk(config)
@@ -123,7 +121,7 @@ class MemReader(wiring.Component):
 
         draining = Signal()  # after `flush`, until nothing is outstanding
         drop = Signal()
-        inside = Signal(range(ROWS_AHEAD + _ROWS_ELSEWHERE + 1))  # rows with beats to be taken
+        inside = Signal(range(ROWS_AHEAD + ROWS_ELSEWHERE + 1))  # rows with beats to be taken
         outstanding = Signal(range(config.memory_requests + 1))
         quiet = Signal()
         m.d.comb += [
@@ -139,7 +137,7 @@ class MemReader(wiring.Component):
             self.received.eq(bus.rvalid),
             words.i.valid.eq(bus.rvalid),
             words.i.payload.data.eq(bus.rdata),
-            words.i.payload.error.eq(_is_error(bus.rresp)),
+            words.i.payload.error.eq(axi.is_error(bus.rresp)),
         ]
         for block in (rows, words, walk, unpacker):
             m.d.comb += block.flush.eq(drop)
@@ -159,6 +157,8 @@ class MemReader(wiring.Component):
         """Credits and the AR channel; return the cycles in which a burst enters its register."""
         config = self._config
         bus = self.axi
+        address = Signal(config.address_bits, reset_less=True)
+        words_m1 = Signal(len(bursts.payload.words_m1), reset_less=True)
         free = Signal(range(WORDS_AHEAD + 1), init=WORDS_AHEAD)  # words not reserved
         may = Signal()
         fires = Signal()
@@ -167,6 +167,8 @@ class MemReader(wiring.Component):
             bursts.ready.eq(may & ~drop & (~bus.arvalid | bus.arready)),
             fires.eq(bursts.valid & bursts.ready),
             bus.arid.eq(self._bus_id),
+            bus.araddr.eq(address),
+            bus.arlen.eq(words_m1),
             bus.arsize.eq(Sizes(config).byte_bits),
             bus.arburst.eq(axi.Burst.INCR),
             bus.arcache.eq(axi.Cache.BUFFERABLE | axi.Cache.MODIFIABLE),
@@ -182,8 +184,8 @@ class MemReader(wiring.Component):
             m.d.sync += bus.arvalid.eq(fires)
         with m.If(fires):
             m.d.sync += [
-                bus.araddr.eq(Cat(Const(0, Sizes(config).byte_bits), bursts.payload.word)),
-                bus.arlen.eq(bursts.payload.words_m1),
+                address.eq(Cat(Const(0, Sizes(config).byte_bits), bursts.payload.word)),
+                words_m1.eq(bursts.payload.words_m1),
             ]
         return fires
 
@@ -204,7 +206,7 @@ class MemReader(wiring.Component):
         m.d.sync += [
             event.valid.eq(bus.rvalid & ~drop),
             event.last.eq(bus.rlast),
-            event.error.eq(_is_error(bus.rresp)),
+            event.error.eq(axi.is_error(bus.rresp)),
         ]
         with m.If(event.valid):
             m.d.sync += index.eq(Mux(event.last, 0, index + 1))
@@ -219,7 +221,3 @@ class MemReader(wiring.Component):
             m.d.sync += index.eq(0)
         with m.If(self.flush):
             m.d.sync += self.error.eq(0)
-
-
-def _is_error(response):
-    return response.as_value()[1]

@@ -17,7 +17,9 @@ __all__ = [
     "BURST_WORDS",
     "BUS_LATENCY",
     "GIVE_UP_CYCLES",
+    "PATIENCE_CYCLES",
     "ROWS_AHEAD",
+    "ROWS_ELSEWHERE",
     "WORDS_AHEAD",
     "Sizes",
     "burst",
@@ -32,13 +34,20 @@ BURST_WORDS = 16
 GIVE_UP_CYCLES = 16
 """A row that is not `last` waits so many cycles, without a request, for one to merge with."""
 
+PATIENCE_CYCLES = 32
+"""Words that are asked for by neighbouring rows wait so long for the rest of their burst, to be
+read. There could be more of those rows in a burst than `ROWS_AHEAD`."""
+
 BUS_LATENCY = 50
 """Cycles from an address to its data that cost nothing but themselves once."""
 
 _ROUND_TRIP = BUS_LATENCY + 14  # with the stages between a buffer's end and its beginning
 
-ROWS_AHEAD = 1 << (_ROUND_TRIP - 1).bit_length()
-"""Rows that may wait for their data: one a cycle, for a round trip."""
+ROWS_AHEAD = 1 << (PATIENCE_CYCLES + _ROUND_TRIP - 1).bit_length()
+"""Rows that may wait for their data: one a cycle, until it is asked for and for a round trip."""
+
+ROWS_ELSEWHERE = 16
+"""Rows in the stages before and behind those, at most."""
 
 WORDS_AHEAD = 1 << (_ROUND_TRIP + BURST_WORDS - 2).bit_length()
 """Bus words that may be asked for: those of a round trip, and the rest of a burst."""

@@ -6,8 +6,8 @@
               +--> [word before]-> units     position
     i_place ----------------------- below `position` come from the new word
 
-A beat needs at most one word that is not yet there: it is in the word before, in the new word, or
-in both. Only a beat that opens a row and lies in two new words takes a cycle more, to get the first.
+A beat needs at most one word that is not yet there: it is in the word before, in the new one, or in
+both. Only a beat that opens a row and lies in two new words takes a cycle more, to get the first.
 """
 
 from amaranth import Module, Mux, Signal

@@ -58,7 +58,7 @@ class Walk(wiring.Component):
         moves = ~out_valid | self.o_place.ready
         m.d.comb += [
             end.eq(row.position + Mux(final, row.tail_m1 + 1, sizes.beat_units)),
-            self.i_row.ready.eq(moves & (~valid | final)),
+            self.i_row.ready.eq(~valid | (moves & final)),
             self.o_place.valid.eq(out_valid),
             self.o_place.payload.eq(out),
         ]
@@ -78,13 +78,13 @@ class Walk(wiring.Component):
                 row.position.eq(end),
                 row.index.eq(row.index + end[-1]),
             ]
-            with m.If(~valid | final):
-                m.d.sync += [
-                    valid.eq(self.i_row.valid),
-                    row.eq(self.i_row.payload),
-                    first.eq(1),
-                    final.eq(self.i_row.payload.beats_m1 == 0),
-                ]
+        with m.If(self.i_row.ready):
+            m.d.sync += [
+                valid.eq(self.i_row.valid),
+                row.eq(self.i_row.payload),
+                first.eq(1),
+                final.eq(self.i_row.payload.beats_m1 == 0),
+            ]
         with m.If(self.flush):
             m.d.sync += [valid.eq(0), out_valid.eq(0)]
         return m
