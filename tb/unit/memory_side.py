@@ -10,10 +10,10 @@
 import functools
 import random
 
-from amaranth import Cat, Value
+from amaranth import Cat, ClockDomain, Module, Value
+from amaranth.sim import Simulator
 from axi_rules import Rules
 from cornerturn.config import PRESETS, Config
-from unit.bench import simulate
 
 __all__ = [
     "BASE",
@@ -39,6 +39,9 @@ GAP = 256
 """Bytes at both ends that no row touches."""
 
 SLVERR = 2
+
+LIMIT = 20_000
+"""Cycles that no part of a test takes."""
 
 CONFIGS = {
     "nibble": Config(lanes=3, cells=16, cell_width=4, beat_cells=1, memory_requests=4),
@@ -213,13 +216,12 @@ class Side:
         self._all = Cat(Value.cast(value) for value in self._outputs.values())
         self._widths = [(name, len(Value.cast(v))) for name, v in self._outputs.items()]
 
-    async def until_idle(self, limit=20_000):
+    async def until_idle(self):
         """Run until everything is offered and taken, and nothing is left."""
         offering = True
         while offering or not self.idle[-1]:
             offering = bool(self.requests or self.offer)
             await self.step()
-            assert self.rules.now < limit, "hangs"
         self.rules.finish()
 
     async def step(self):
@@ -247,6 +249,7 @@ class Side:
         self._look_at_output(seen, takes)
         self.idle.append(seen["idle"])
         self.memory.cycle(seen)
+        assert self.rules.now < LIMIT, "hangs"
         await ctx.tick()
 
     def drop_offers(self):
@@ -286,13 +289,44 @@ def _members(interface):
     return interface.signature.flatten(interface)
 
 
-def run(dut, config, scenario):
-    """Simulate ``scenario(side)``, which makes a `Side` for each part, with its options."""
+@functools.cache
+def _simulation(kind, config):
+    """A simulator with a dut, made once, and the queue of the scenarios that it runs."""
+    dut = kind(config)
+    domain = ClockDomain("sync")
+    top = Module()
+    top.domains += domain
+    top.submodules.dut = dut
+    simulator = Simulator(top)
+    simulator.add_clock(1e-8)
+    scenarios = []
 
-    async def bench(ctx, reset):
-        await scenario(functools.partial(Side, dut, config, ctx))
+    async def bench(ctx):
+        while True:
+            ctx.set(domain.rst, 1)
+            await ctx.tick()
+            ctx.set(domain.rst, 0)
+            await scenarios[0](functools.partial(Side, dut, config, ctx))
+            scenarios.clear()
+            await ctx.tick()
 
-    simulate(dut, bench)
+    simulator.add_testbench(bench, background=True)
+    return simulator, scenarios
+
+
+def run(kind, config, scenario):
+    """Simulate ``scenario(side)``, which makes a `Side` for each part, with its options.
+
+    `kind` is the class of the dut. Each scenario starts with a reset.
+    """
+    simulator, scenarios = _simulation(kind, config)
+    scenarios.append(scenario)
+    try:
+        while scenarios:
+            simulator.advance()
+    except BaseException:
+        _simulation.cache_clear()
+        raise
 
 
 def bytes_of(rows):

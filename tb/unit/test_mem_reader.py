@@ -43,7 +43,7 @@ def read(config, rows, **options):
         await side.until_idle()
         sides.append(side)
 
-    run(MemReader(config), config, scenario)
+    run(MemReader, config, scenario)
     check(sides[0], rows)
     return sides[0]
 
@@ -84,7 +84,7 @@ def check_random_rows(config, seeds, count):
             side.flush = 1
             await side.step()
 
-    run(MemReader(config), config, scenario)
+    run(MemReader, config, scenario)
 
 
 @each
@@ -190,7 +190,7 @@ def test_a_row_that_is_not_last_is_read_after_a_while():
         await side.until_idle()
         sides.append(side)
 
-    run(MemReader(DEFAULT), DEFAULT, scenario)
+    run(MemReader, DEFAULT, scenario)
     side = sides[0]
     assert side.rules.reads[0].cycle == side.sent[0][0] + 7 + 16
     assert side.rules.reads[1].cycle == side.sent[1][0] + 7
@@ -233,7 +233,7 @@ def test_greatest_row_and_address(config):
         await side.until_idle()
         assert len(side.out) == 10 * -(-24 // config.beat_width)
 
-    run(MemReader(config), config, scenario)
+    run(MemReader, config, scenario)
 
 
 # --- errors and flush ----------------------------------------------------------------------------
@@ -257,7 +257,7 @@ def test_first_error_is_kept_until_flush():
         await side.until_idle()
         assert (side.seen["error"], side.seen["error_address"]) == (1, START + 160)
 
-    run(MemReader(DEFAULT), DEFAULT, scenario)
+    run(MemReader, DEFAULT, scenario)
 
 
 def test_the_address_is_there_when_the_beat_is():
@@ -268,7 +268,7 @@ def test_the_address_is_there_when_the_beat_is():
             await side.step()
         assert (side.seen["error"], side.seen["error_address"]) == (1, START)
 
-    run(MemReader(DEFAULT), DEFAULT, scenario)
+    run(MemReader, DEFAULT, scenario)
 
 
 def check_flush(config, seeds):
@@ -299,7 +299,7 @@ def check_flush(config, seeds):
             await side.until_idle()
             check(side, rows)
 
-    run(MemReader(config), config, scenario)
+    run(MemReader, config, scenario)
 
 
 @each
@@ -312,8 +312,3 @@ def test_flush_at_any_time(config):
 @each
 def test_flush_at_many_times(config):
     check_flush(config, range(100, 150))
-
-
-def test_parameters():
-    with pytest.raises(ValueError, match="bus_id must be 0 to 1, not 2"):
-        MemReader(DEFAULT, bus_id=2)
