@@ -10,9 +10,10 @@
 import functools
 import random
 
-from amaranth import Cat, ClockDomain, Module, Value
+from amaranth import Cat, ClockDomain, Module, Signal, Value
 from amaranth.sim import Simulator
 from axi_rules import Rules
+from cornerturn import isa
 from cornerturn.config import PRESETS, Config
 
 __all__ = [
@@ -159,6 +160,58 @@ def _full(burst):
     return len(burst.beats) == burst.length
 
 
+class _Pins:
+    """Signals by name as one wide one: what crosses between Python and a simulation is slow."""
+
+    def __init__(self, signals):
+        self.signals = Cat(Value.cast(signal) for signal in signals.values())
+        self.value = Signal(len(self.signals))
+        self.names = list(signals)
+        self._widths = [(name, len(Value.cast(signal))) for name, signal in signals.items()]
+
+    def pack(self, values):
+        bits = at = 0
+        for name, width in self._widths:
+            bits |= int(values[name]) << at
+            at += width
+        return bits
+
+    def unpack(self, bits):
+        values = {}
+        for name, width in self._widths:
+            values[name] = bits & ((1 << width) - 1)
+            bits >>= width
+        return values
+
+
+def _pins(m, dut):
+    """All inputs and all outputs of a dut but its clock."""
+    axi = {path[-1]: (member.flow.name, value) for path, member, value in _members(dut.axi)}
+    inputs = {name: value for name, (flow, value) in axi.items() if flow == "In"}
+    outputs = {name: value for name, (flow, value) in axi.items() if flow == "Out"}
+    out = dut.o_beat if hasattr(dut, "o_beat") else dut.o_answer
+    inputs |= {
+        "request_valid": dut.i_request.valid,
+        "request": dut.i_request.payload,
+        "takes": out.ready,
+        "flush": dut.flush,
+    }
+    outputs |= {
+        "idle": dut.idle,
+        "request_ready": dut.i_request.ready,
+        "out_valid": out.valid,
+        "out_payload": out.payload,
+    }
+    if hasattr(dut, "o_beat"):
+        outputs |= {"event": dut.received, "error": dut.error, "error_address": dut.error_address}
+    else:
+        inputs |= {"beat_valid": dut.i_beat.valid, "beat": dut.i_beat.payload}
+        outputs |= {"event": dut.sent, "beat_ready": dut.i_beat.ready}
+    pins = _Pins(inputs), _Pins(outputs)
+    m.d.comb += [pins[0].signals.eq(pins[0].value), pins[1].value.eq(pins[1].signals)]
+    return pins
+
+
 class Side:
     """A reader or writer with its memory: one call of `step` is one cycle.
 
@@ -166,7 +219,8 @@ class Side:
     ----------
     dut : MemReader or MemWriter
     config : Config
-    ctx : simulator's context
+    pins, ctx
+        The simulation.
     seed : int
     chance : dict
         Of the memory's channels, and of "request", "beat" (offered or taken) and "answer".
@@ -183,7 +237,7 @@ class Side:
         Of every cycle.
     """
 
-    def __init__(self, dut, config, ctx, *, seed=0, chance=None, **options):
+    def __init__(self, dut, config, pins, ctx, *, seed=0, chance=None, **options):
         self.dut, self.config, self.ctx = dut, config, ctx
         self.rng = random.Random(seed)
         self.chance = chance or {}
@@ -197,24 +251,10 @@ class Side:
         self.seen = {}
         self.flush = 0
         self._reader = hasattr(dut, "o_beat")
-        self._stream = dut.o_beat if self._reader else dut.o_answer
+        self._inputs, self._outputs = pins
+        self._request = isa.memory_request(config)
         self._held = {"request": None, "beat": None}
         self._waiting = None  # offered by the dut, and not taken
-        axi = [(path[-1], member, value) for path, member, value in _members(dut.axi)]
-        self._inputs = [(name, Value.cast(v)) for name, m, v in axi if m.flow.name == "In"]
-        self._outputs = {name: v for name, m, v in axi if m.flow.name == "Out"} | {
-            "idle": dut.idle,
-            "event": dut.received if self._reader else dut.sent,
-            "request_ready": dut.i_request.ready,
-            "out_valid": self._stream.valid,
-            "out_payload": self._stream.payload,
-        }
-        if self._reader:
-            self._outputs |= {"error": dut.error, "error_address": dut.error_address}
-        else:
-            self._outputs["beat_ready"] = dut.i_beat.ready
-        self._all = Cat(Value.cast(value) for value in self._outputs.values())
-        self._widths = [(name, len(Value.cast(v))) for name, v in self._outputs.items()]
 
     async def until_idle(self):
         """Run until everything is offered and taken, and nothing is left."""
@@ -226,18 +266,16 @@ class Side:
 
     async def step(self):
         """A cycle."""
-        ctx, dut = self.ctx, self.dut
+        ctx = self.ctx
         bus = self.memory.drive()
-        bus = {name: bus[name] for name, _ in self._inputs}
-        for name, value in self._inputs:
-            ctx.set(value, bus[name])
-        self._drive("request", dut.i_request, self.requests)
-        if not self._reader:
-            self._drive("beat", dut.i_beat, self.offer)
         takes = self.rng.random() < self.chance.get("beat" if self._reader else "answer", 1)
-        ctx.set(self._stream.ready, takes)
-        ctx.set(dut.flush, self.flush)
-        seen = bus | self._sample()
+        values = bus | {"takes": takes, "flush": self.flush}
+        values |= self._drive("request", self.requests)
+        if not self._reader:
+            values |= self._drive("beat", self.offer)
+        ctx.set(self._inputs.value, self._inputs.pack(values))
+        seen = self._outputs.unpack(ctx.get(self._outputs.value))
+        seen |= {name: bus[name] for name in self._inputs.names if name in bus}
         self.seen = seen
         assert seen["event"] == (
             seen["rvalid"] if self._reader else seen["wvalid"] and seen["wready"]
@@ -256,25 +294,18 @@ class Side:
         """Withdraw what is offered, as only a flush allows."""
         self._held = dict.fromkeys(self._held)
 
-    def _drive(self, name, stream, queue):
+    def _drive(self, name, queue):
         if self._held[name] is None and queue and self.rng.random() < self.chance.get(name, 1):
             self._held[name] = queue[0]
-        self.ctx.set(stream.valid, self._held[name] is not None)
-        if self._held[name] is not None:
-            self.ctx.set(stream.payload, self._held[name])
+        payload = self._held[name]
+        if name == "request" and payload is not None:
+            payload = self._request.const(payload).as_value().value
+        return {f"{name}_valid": self._held[name] is not None, name: payload or 0}
 
     def _taken(self, name, seen, queue, taken):
         if seen[f"{name}_ready"] and self._held[name] is not None:
             taken.append((self.rules.now, queue.pop(0)))
             self._held[name] = None
-
-    def _sample(self):
-        bits = self.ctx.get(self._all)
-        seen = {}
-        for name, width in self._widths:
-            seen[name] = bits & ((1 << width) - 1)
-            bits >>= width
-        return seen
 
     def _look_at_output(self, seen, takes):
         payload = seen["out_payload"] if seen["out_valid"] else None
@@ -297,6 +328,7 @@ def _simulation(kind, config):
     top = Module()
     top.domains += domain
     top.submodules.dut = dut
+    pins = _pins(top, dut)
     simulator = Simulator(top)
     simulator.add_clock(1e-8)
     scenarios = []
@@ -306,7 +338,7 @@ def _simulation(kind, config):
             ctx.set(domain.rst, 1)
             await ctx.tick()
             ctx.set(domain.rst, 0)
-            await scenarios[0](functools.partial(Side, dut, config, ctx))
+            await scenarios[0](functools.partial(Side, dut, config, pins, ctx))
             scenarios.clear()
             await ctx.tick()
 
