@@ -3,8 +3,8 @@
 ::
 
     i_request --> neighbours --+--> o_row      a row's place in its bus words
-                               +--> [open] --> [slice] --> o_burst
-                     block, first word | last block, last word
+                               +--> [slice] --> [open] --> o_burst
+                              block, first word | last block, last word
 
 The words from the first that is not yet in a burst to the end of the last row are *open*. A burst
 is what they have in one block. It leaves when they go on in a later block, when the row that ends
@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 from .. import isa
 from ..tiu.slice import Slice
 from .neighbours import Neighbours
-from .shapes import BURST_WORDS, Sizes, burst, row_places
+from .shapes import BURST_WORDS, Sizes, burst, row_places, row_words
 
 __all__ = ["Bursts"]
 
@@ -65,11 +65,19 @@ class Bursts(wiring.Component):
         m = Module()
         sizes = Sizes(self._config)
         m.submodules.neighbours = neighbours = Neighbours(self._config)
-        m.submodules.slice = outlet = Slice(burst(self._config))
+        m.submodules.slice = inlet = Slice(row_words(self._config))
         wiring.connect(m, wiring.flipped(self.i_request), neighbours.i_request)
-        wiring.connect(m, outlet.o, wiring.flipped(self.o_burst))
-        m.d.comb += [neighbours.flush.eq(self.flush), outlet.flush.eq(self.flush)]
-        row = neighbours.o_row.payload
+        both = self.o_row.ready & inlet.i.ready
+        m.d.comb += [
+            neighbours.flush.eq(self.flush),
+            inlet.flush.eq(self.flush),
+            self.o_row.valid.eq(neighbours.o_row.valid & inlet.i.ready),
+            self.o_row.payload.eq(neighbours.o_row.payload.places),
+            inlet.i.valid.eq(neighbours.o_row.valid & self.o_row.ready),
+            inlet.i.payload.eq(neighbours.o_row.payload.words),
+            neighbours.o_row.ready.eq(both),
+        ]
+        row = inlet.o.payload
 
         is_open = Signal()
         closed = Signal()  # nothing will be merged with it any more
@@ -91,22 +99,21 @@ class Bursts(wiring.Component):
         m.d.comb += [
             nothing.eq(spent & (index == end)),
             ends.eq(is_open & (crosses | closed)),
-            outlet.i.valid.eq((ends | aged) & ~nothing),
+            self.o_burst.valid.eq((ends | aged) & ~nothing),
             first.eq(index + spent),
-            outlet.i.payload.word.eq(Cat(first, block)),
-            outlet.i.payload.words_m1.eq(end - first),
-            outlet.i.payload.last.eq(last & closed & ~crosses),
-            leaves.eq(ends & (nothing | outlet.i.ready)),
+            self.o_burst.payload.word.eq(Cat(first, block)),
+            self.o_burst.payload.words_m1.eq(end - first),
+            self.o_burst.payload.last.eq(last & closed & ~crosses),
+            leaves.eq(ends & (nothing | self.o_burst.ready)),
         ]
 
-        # A row that opens waits for the last burst of what is open; a merged one never waits.
-        room = ~(is_open & closed) | (~crosses & (nothing | outlet.i.ready))
+        # A row that opens waits for the last burst of what is open; a merged one does not, but for
+        # a burst that is offered as it is.
+        settled = (is_open & closed) | aged
         accept = Signal()
         m.d.comb += [
-            self.o_row.valid.eq(neighbours.o_row.valid & room),
-            self.o_row.payload.eq(row.places),
-            neighbours.o_row.ready.eq(self.o_row.ready & room),
-            accept.eq(neighbours.o_row.valid & self.o_row.ready & room),
+            inlet.o.ready.eq(~settled | (~crosses & (nothing | self.o_burst.ready))),
+            accept.eq(inlet.o.valid & inlet.o.ready),
         ]
         with m.If(leaves & crosses):
             m.d.sync += [
@@ -121,20 +128,20 @@ class Bursts(wiring.Component):
         with m.Elif(accept & row.crosses):
             m.d.sync += crosses.eq(1)
         if self._patience is not None:
-            self._age(m, is_open & ~nothing & ~ends, aged, outlet.i.ready, leaves & crosses)
-            with m.If(aged & outlet.i.ready):
+            self._age(m, is_open & ~nothing & ~ends, aged, self.o_burst.ready, leaves & crosses)
+            with m.If(aged & self.o_burst.ready):
                 m.d.sync += [index.eq(final_index), spent.eq(1)]
         with m.If(accept):
             m.d.sync += [
                 is_open.eq(1),
-                closed.eq(row.places.closes),
+                closed.eq(row.closes),
                 last.eq(row.last),
                 final_block.eq(row.final_block),
                 final_index.eq(row.final_index),
             ]
-            with m.If(row.places.opens):
+            with m.If(row.opens):
                 m.d.sync += [
-                    index.eq(row.places.index),
+                    index.eq(row.index),
                     spent.eq(0),
                     block.eq(row.block),
                     following.eq(row.block + 1),

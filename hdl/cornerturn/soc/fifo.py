@@ -1,14 +1,16 @@
 """fifo: a queue in a RAM whose output is registered once more (block RAM is slow to answer)::
 
-    i --> [ RAM, `depth` rows ] --> [ram's register] --> [out] --> o
-                                                                    latency: 3 cycles
+    i --> [ RAM, `depth` rows ] --> [RAM's register] --> [slice] --> o      latency: 3 cycles
+
 A row is read in a later cycle than it was written in, and written only when it is free, so the RAM
-never reads and writes one row in the same cycle.
+never reads and writes one row in the same cycle. Neither side's `ready` waits for the other's.
 """
 
 from amaranth import Module, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
+
+from ..tiu.slice import Slice
 
 __all__ = ["Fifo"]
 
@@ -21,7 +23,7 @@ class Fifo(wiring.Component):
     shape : shape-like
         Of the payload.
     depth : int
-        Rows of the RAM, a power of two; two more fit into the registers behind it.
+        Rows of the RAM, a power of two; three more fit into the registers behind it.
 
     Members
     -------
@@ -51,17 +53,18 @@ class Fifo(wiring.Component):
         write, read = ram.write_port(), ram.read_port()
         level = Signal(range(self.depth + 1))  # rows written, not read
         read_valid = Signal()
-        out_valid = Signal()
-        out = Signal(shape, reset_less=True)
-        moves = ~out_valid | self.o.ready
+        m.submodules.slice = outlet = Slice(shape)
+        wiring.connect(m, outlet.o, wiring.flipped(self.o))
         push = self.i.valid & self.i.ready
+        moves = ~read_valid | outlet.i.ready
         m.d.comb += [
             self.i.ready.eq(~level[-1]),
             write.en.eq(push),
             write.data.eq(self.i.payload),
-            read.en.eq((level != 0) & (~read_valid | moves)),
-            self.o.valid.eq(out_valid),
-            self.o.payload.eq(out),
+            read.en.eq((level != 0) & moves),
+            outlet.i.valid.eq(read_valid),
+            outlet.i.payload.eq(read.data),
+            outlet.flush.eq(self.flush),
         ]
         m.d.sync += [
             write.addr.eq(write.addr + push),
@@ -69,15 +72,7 @@ class Fifo(wiring.Component):
             level.eq(level + push - read.en),
         ]
         with m.If(moves):
-            m.d.sync += [out_valid.eq(read_valid), out.eq(read.data)]
-        with m.If(~read_valid | moves):
             m.d.sync += read_valid.eq(read.en)
         with m.If(self.flush):
-            m.d.sync += [
-                write.addr.eq(0),
-                read.addr.eq(0),
-                level.eq(0),
-                read_valid.eq(0),
-                out_valid.eq(0),
-            ]
+            m.d.sync += [write.addr.eq(0), read.addr.eq(0), level.eq(0), read_valid.eq(0)]
         return m

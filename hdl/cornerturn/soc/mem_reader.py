@@ -21,11 +21,23 @@ from .. import isa
 from . import axi
 from .bursts import Bursts
 from .fifo import Fifo
-from .shapes import PATIENCE_CYCLES, ROWS_AHEAD, ROWS_ELSEWHERE, WORDS_AHEAD, Sizes, row_places
+from .shapes import (
+    BURST_WORDS,
+    PATIENCE_CYCLES,
+    ROWS_AHEAD,
+    ROWS_ELSEWHERE,
+    WORDS_AHEAD,
+    Sizes,
+    row_places,
+)
 from .unpacker import Unpacker, bus_word
 from .walk import Walk
 
 __all__ = ["MemReader"]
+
+_ROOMY = 3 * BURST_WORDS
+"""Free words with which a burst may be asked for: it, and those of the two cycles before, which are
+not yet counted."""
 
 
 class MemReader(wiring.Component):
@@ -160,12 +172,15 @@ class MemReader(wiring.Component):
         address = Signal(config.address_bits, reset_less=True)
         words_m1 = Signal(len(bursts.payload.words_m1), reset_less=True)
         free = Signal(range(WORDS_AHEAD + 1), init=WORDS_AHEAD)  # words not reserved
-        may = Signal()
+        reserved = Signal(range(BURST_WORDS + 1))  # ... by the burst of the cycle before
+        roomy = Signal(init=1)
+        full = Signal()  # as many outstanding as may be
         fires = Signal()
+        done = Signal()
         m.d.comb += [
-            may.eq((free > bursts.payload.words_m1) & (outstanding != config.memory_requests)),
-            bursts.ready.eq(may & ~drop & (~bus.arvalid | bus.arready)),
+            bursts.ready.eq(roomy & ~full & ~drop & (~bus.arvalid | bus.arready)),
             fires.eq(bursts.valid & bursts.ready),
+            done.eq(bus.rvalid & bus.rlast),
             bus.arid.eq(self._bus_id),
             bus.araddr.eq(address),
             bus.arlen.eq(words_m1),
@@ -173,13 +188,16 @@ class MemReader(wiring.Component):
             bus.arburst.eq(axi.Burst.INCR),
             bus.arcache.eq(axi.Cache.BUFFERABLE | axi.Cache.MODIFIABLE),
         ]
-        reserved = Mux(fires, bursts.payload.words_m1 + 1, 0)
+        most = config.memory_requests
         m.d.sync += [
+            reserved.eq(Mux(fires, bursts.payload.words_m1 + 1, 0)),
             free.eq(free - reserved + (words.o.valid & words.o.ready)),
-            outstanding.eq(outstanding + fires - (bus.rvalid & bus.rlast)),
+            roomy.eq(free >= _ROOMY),
+            outstanding.eq(outstanding + fires - done),
+            full.eq(~done & ((outstanding == most) | ((outstanding == most - 1) & fires))),
         ]
         with m.If(drop):
-            m.d.sync += free.eq(WORDS_AHEAD)
+            m.d.sync += [free.eq(WORDS_AHEAD), reserved.eq(0)]
         with m.If(~bus.arvalid | bus.arready):
             m.d.sync += bus.arvalid.eq(fires)
         with m.If(fires):

@@ -127,7 +127,7 @@ class MemWriter(wiring.Component):
         draining = Signal()  # after `flush`, until nothing is outstanding
         drop = Signal()
         inside = Signal(range(ROWS_AHEAD + ROWS_ELSEWHERE + 1))  # rows with words to come
-        kept = Signal(range(WORDS_BEHIND + 3))  # words from the packer to the bus
+        kept = Signal(range(WORDS_BEHIND + 4))  # words from the packer to the bus
         outstanding = Signal(range(config.memory_requests + 1))
         quiet = Signal()
         m.d.comb += [
@@ -167,28 +167,29 @@ class MemWriter(wiring.Component):
         with m.If(words.flush):
             m.d.sync += kept.eq(0)
 
-        fires = self._announce(m, waiting.o, filled & words.i.payload.last, outstanding, drop)
+        full = Signal()  # as many outstanding as may be
+        fires = self._announce(m, waiting.o, filled & words.i.payload.last, full, drop)
         self._send(m, words.o, fires, drop)
         answered = self._answer(m, waiting.o.payload, fires, drop)
-        m.d.sync += outstanding.eq(outstanding + fires - answered)
+        most = config.memory_requests
+        m.d.sync += [
+            outstanding.eq(outstanding + fires - answered),
+            full.eq(~answered & ((outstanding == most) | ((outstanding == most - 1) & fires))),
+        ]
         return m
 
-    def _announce(self, m, waiting, complete, outstanding, drop):
+    def _announce(self, m, waiting, complete, full, drop):
         """The AW channel; return the cycles in which a burst enters its register."""
         config = self._config
         bus = self.axi
         byte_bits = Sizes(config).byte_bits
-        ready = Signal(range(WORDS_BEHIND + 1))  # bursts with all their data, not announced
+        ready = Signal(range(WORDS_BEHIND + 4))  # bursts with all their data, not announced
+        some = Signal()  # ... there are
         fires = Signal()
         address = Signal(config.address_bits, reset_less=True)
         words_m1 = Signal(len(waiting.payload.words_m1), reset_less=True)
         m.d.comb += [
-            waiting.ready.eq(
-                (ready != 0)
-                & (outstanding != config.memory_requests)
-                & ~drop
-                & (~bus.awvalid | bus.awready)
-            ),
+            waiting.ready.eq(some & ~full & ~drop & (~bus.awvalid | bus.awready)),
             fires.eq(waiting.valid & waiting.ready),
             bus.awid.eq(self._bus_id),
             bus.awaddr.eq(address),
@@ -197,9 +198,12 @@ class MemWriter(wiring.Component):
             bus.awburst.eq(axi.Burst.INCR),
             bus.awcache.eq(axi.Cache.BUFFERABLE | axi.Cache.MODIFIABLE),
         ]
-        m.d.sync += ready.eq(ready + complete - fires)
+        m.d.sync += [
+            ready.eq(ready + complete - fires),
+            some.eq(complete | Mux(fires, ready > 1, ready != 0)),
+        ]
         with m.If(drop):
-            m.d.sync += ready.eq(0)
+            m.d.sync += [ready.eq(0), some.eq(0)]
         with m.If(~bus.awvalid | bus.awready):
             m.d.sync += bus.awvalid.eq(fires)
         with m.If(fires):

@@ -77,28 +77,27 @@ class Neighbours(wiring.Component):
         compared_valid = Signal()
         held_valid = Signal()
         held = Signal(row(config), reset_less=True)
-        waited = Signal(range(GIVE_UP_CYCLES + 1))
+        waited = Signal(range(GIVE_UP_CYCLES))
         given_up = Signal()
 
-        settled = held.last | given_up | compared_valid
-        merges = ~(held.last | given_up) & meets
+        settled = held.words.last | given_up | compared_valid
+        merges = ~(held.words.last | given_up) & meets
         leaves = self.o_row.valid & self.o_row.ready
         held_moves = ~held_valid | leaves
         compared_moves = ~compared_valid | held_moves
-        ends_moves = ~ends_valid | compared_moves
         m.d.comb += [
             inlet.flush.eq(self.flush),
             inlet.i.valid.eq(self.i_request.valid),
             inlet.i.payload.eq(self.i_request.payload),
             self.i_request.ready.eq(inlet.i.ready),
-            inlet.o.ready.eq(ends_moves),
+            inlet.o.ready.eq(compared_moves),
             self.o_row.valid.eq(held_valid & settled),
             self.o_row.payload.eq(held),
             self.o_row.payload.places.closes.eq(~merges),
-            given_up.eq(waited == GIVE_UP_CYCLES),
+            self.o_row.payload.words.closes.eq(~merges),
         ]
 
-        with m.If(ends_moves):
+        with m.If(compared_moves):  # both stages at once
             m.d.sync += [
                 ends_valid.eq(inlet.o.valid),
                 ends.first.eq(request.address),
@@ -125,11 +124,13 @@ class Neighbours(wiring.Component):
             merged = held_valid & merges
             m.d.sync += [
                 held_valid.eq(compared_valid),
-                held.block.eq(compared.first.block),
-                held.final_block.eq(compared.final.block),
-                held.final_index.eq(compared.final.index),
-                held.crosses.eq(Mux(merged, advances, crosses)),
-                held.last.eq(compared.last),
+                held.words.block.eq(compared.first.block),
+                held.words.final_block.eq(compared.final.block),
+                held.words.final_index.eq(compared.final.index),
+                held.words.crosses.eq(Mux(merged, advances, crosses)),
+                held.words.last.eq(compared.last),
+                held.words.index.eq(compared.first.index),
+                held.words.opens.eq(~merged),
                 held.places.index.eq(compared.first.index),
                 held.places.position.eq(position),
                 held.places.beats_m1.eq(units_m1[sizes.beat_bits :]),
@@ -137,9 +138,9 @@ class Neighbours(wiring.Component):
                 held.places.opens.eq(~merged),
             ]
         with m.If(held_moves):
-            m.d.sync += waited.eq(0)
+            m.d.sync += [waited.eq(0), given_up.eq(0)]
         with m.Elif(~settled):
-            m.d.sync += waited.eq(waited + 1)
+            m.d.sync += [waited.eq(waited + 1), given_up.eq(waited == GIVE_UP_CYCLES - 1)]
         with m.If(self.flush):
             m.d.sync += [ends_valid.eq(0), compared_valid.eq(0), held_valid.eq(0)]
         return m

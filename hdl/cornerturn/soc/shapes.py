@@ -26,6 +26,7 @@ __all__ = [
     "place",
     "row",
     "row_places",
+    "row_words",
 ]
 
 BURST_WORDS = 16
@@ -96,17 +97,24 @@ class Sizes:
 
 
 def row(config):
-    """A row that knows its neighbours; `merged`: it goes on where the row before ends."""
+    """A row that knows its neighbours."""
+    return data.StructLayout({"words": row_words(config), "places": row_places(config)})
+
+
+def row_words(config):
+    """Bus words of a row, for its bursts."""
     sizes = Sizes(config)
     return data.StructLayout(
         {
             "block": sizes.block_bits,  # of its first byte
-            "final_block": sizes.block_bits,  # of its last
+            "index": sizes.index_bits,
+            "final_block": sizes.block_bits,  # of its last byte
             "final_index": sizes.index_bits,
-            "crosses": 1,  # its last byte is in another block than its first; than the row before's
-            # last, if it is merged
+            "crosses": 1,  # its last byte is in a later block than its first; than the last of the
+            # row before, if it is merged
+            "opens": 1,  # not merged with the row before: it does not go on where that one ended
+            "closes": 1,  # nor with the row behind
             "last": 1,  # as requested
-            "places": row_places(config),
         }
     )
 
@@ -120,8 +128,8 @@ def row_places(config):
             "position": sizes.place_bits,  # of its first unit
             "beats_m1": sizes.beats_bits,
             "tail_m1": sizes.beat_bits,  # units of its last beat, less one
-            "opens": 1,  # not merged with the row before
-            "closes": 1,  # nor with the row behind
+            "opens": 1,  # as above
+            "closes": 1,
         }
     )
 
