@@ -318,7 +318,7 @@ def synth(
         bool, typer.Option("--results", help="Print synth/results.csv; fail past a bound.")
     ] = False,
     record: Annotated[
-        bool, typer.Option("--record", help="Measure synth/results.csv anew, then the same.")
+        bool, typer.Option("--record", help="Measure what has changed in synth/results.csv first.")
     ] = False,
     as_json: AsJson = False,
 ):
