@@ -53,7 +53,7 @@ RECORD = {
         fields.Field("address", 64, 64, False, "where it failed, if its status has an address"),
     )
 }
-"""What answers the descriptor of the ring's entry i, at COMPLETION_BASE + 16*i; other bits are 0."""
+"""What answers the descriptor of entry i, at COMPLETION_BASE + 16*i; the other bits are 0."""
 
 INTERRUPTS = {
     "halted": "a HALT has completed",
@@ -133,9 +133,7 @@ def _identity():
         (
             Bits("minor", 0, 8, Access.CONSTANT, "additions to the map", VERSION[1]),
             Bits("major", 8, 8, Access.CONSTANT, "changes of the map", VERSION[0]),
-            Bits(
-                "descriptor", 16, 8, Access.CONSTANT, "layout of the descriptors", fields.VERSION
-            ),
+            Bits("descriptor", 16, 8, Access.CONSTANT, "layout of the descriptors", fields.VERSION),
         ),
         "version of this map and of the descriptors",
     )

@@ -5,13 +5,14 @@ is offered stays as it is until it is taken; bursts are of the kind INCR, as wid
 4 KiB, and as long as they said; strobes stay within the burst; answers are as many as questions.
 
 A bench sets its outputs just after a clock edge and looks just before the next, so any number of
-them can run in one simulation.
+them can run in one simulation. Samplers are made once, and pins set when they change: that is what
+keeps a simulation quick.
 """
 
 import random
 from collections import deque
 
-__all__ = ["Host", "Memory", "watch"]
+__all__ = ["Host", "Memory", "Pins", "watch"]
 
 ERROR = 2
 WRITE_CHANNELS = {
@@ -26,15 +27,30 @@ def watch(port, valid, ready, payloads):
 
     async def run(ctx):
         offered = None
-        while True:
-            names = (valid, ready, *payloads)
-            _, reset, *values = await ctx.tick().sample(*(getattr(port, name) for name in names))
+        names = (valid, ready, *payloads)
+        samples = ctx.tick().sample(*(getattr(port, name) for name in names))
+        async for _, reset, *values in samples:
             if offered is not None and not reset:
                 assert values[0], f"{valid} withdrawn"
                 assert values[2:] == offered, f"payload changed under {valid}"
             offered = values[2:] if values[0] and not values[1] and not reset else None
 
     return run
+
+
+class Pins:
+    """The inputs of a port."""
+
+    def __init__(self, port):
+        self._port = port
+        self._values = {}
+
+    def set(self, ctx, **values):
+        """Set pins to values, if they differ from what was set last."""
+        for name, value in values.items():
+            if self._values.get(name) != value:
+                self._values[name] = value
+                ctx.set(getattr(self._port, name), value)
 
 
 class Memory:
@@ -124,80 +140,86 @@ class Memory:
         return identity, address, length + 1
 
     async def _read(self, ctx):
-        bus, cycle, offered = self._bus, 0, None
-        while True:
-            if offered is None and self._goes():
+        bus, pins = self._bus, Pins(self._bus)
+        cycle, offered = 0, None
+
+        def drive():
+            nonlocal offered
+            if offered is None and self.reading and self._goes():
                 candidates = self._ready_entries(self.reading, cycle)
                 offered = self._rng.choice(candidates) if candidates else None
-            self._offer_read(ctx, offered)
-            ctx.set(bus.arready, self._goes())
-            _, reset, *values = await ctx.tick().sample(
-                bus.arvalid, bus.arready, bus.arid, bus.araddr, bus.arlen, bus.arsize, bus.arburst,
-                bus.rready,
-            )  # fmt: skip
+            pins.set(ctx, arready=self._goes(), **self._read_pins(offered))
+
+        drive()
+        async for _, reset, *values in ctx.tick().sample(
+            bus.arvalid, bus.arready, bus.arid, bus.araddr, bus.arlen, bus.arsize, bus.arburst,
+            bus.rready,
+        ):  # fmt: skip
             valid, ready, *request, taken = values
             cycle += 1
             if reset:
                 self.reading.clear()
                 offered = None
-                continue
-            if offered is not None and taken:
-                offered[4] += 1
-                if offered[4] == offered[3]:
-                    self.reading.remove(offered)
-                    self.reads.append(tuple(offered[1:4]))
-                offered = None
-            if valid and ready:
-                self.reading.append([self._due(cycle), *self._check_burst(*request), 0])
+            else:
+                if offered is not None and taken:
+                    offered[4] += 1
+                    if offered[4] == offered[3]:
+                        self.reading.remove(offered)
+                        self.reads.append(tuple(offered[1:4]))
+                    offered = None
+                if valid and ready:
+                    self.reading.append([self._due(cycle), *self._check_burst(*request), 0])
+            drive()
 
-    def _offer_read(self, ctx, entry):
-        bus = self._bus
-        ctx.set(bus.rvalid, entry is not None)
+    def _read_pins(self, entry):
         if entry is None:  # nobody may rely on what is not valid
-            ctx.set(bus.rdata, self._rng.getrandbits(len(bus.rdata)))
-            ctx.set(bus.rresp, self._rng.getrandbits(2))
-            ctx.set(bus.rlast, self._rng.getrandbits(1))
-            return
-        width = len(bus.rdata) // 8
+            return {"rvalid": 0, "rdata": 0x5A, "rresp": ERROR, "rlast": 1}
+        width = len(self._bus.rdata) // 8
         _, identity, address, beats, beat = entry
         low = address // width * width + beat * width
         bad = any(low <= error < low + width for error in self.read_errors)
-        ctx.set(bus.rid, identity)
-        ctx.set(bus.rdata, int.from_bytes(self.data[low : low + width], "little"))
-        ctx.set(bus.rresp, ERROR if bad else 0)
-        ctx.set(bus.rlast, beat == beats - 1)
+        return {
+            "rvalid": 1,
+            "rid": identity,
+            "rdata": int.from_bytes(self.data[low : low + width], "little"),
+            "rresp": ERROR if bad else 0,
+            "rlast": beat == beats - 1,
+        }
 
     async def _write(self, ctx):
-        bus, cycle, offered = self._bus, 0, None
-        while True:
-            if offered is None and self._goes():
+        bus, pins = self._bus, Pins(self._bus)
+        cycle, offered = 0, None
+
+        def drive():
+            nonlocal offered
+            if offered is None and self.answers and self._goes():
                 candidates = self._ready_entries(self.answers, cycle)
                 offered = self._rng.choice(candidates) if candidates else None
-            ctx.set(bus.bvalid, offered is not None)
-            ctx.set(bus.bid, offered[1] if offered else 0)
-            ctx.set(bus.bresp, offered[2] if offered else self._rng.getrandbits(2))
-            ctx.set(bus.awready, self._goes())
-            ctx.set(bus.wready, self._goes())
-            _, reset, *values = await ctx.tick().sample(
-                bus.awvalid, bus.awready, bus.awid, bus.awaddr, bus.awlen, bus.awsize, bus.awburst,
-                bus.wvalid, bus.wready, bus.wdata, bus.wstrb, bus.wlast, bus.bready,
-            )  # fmt: skip
+            _, identity, response = offered or (0, 0, ERROR)
+            pins.set(ctx, bvalid=offered is not None, bid=identity, bresp=response)
+            pins.set(ctx, awready=self._goes(), wready=self._goes())
+
+        drive()
+        async for _, reset, *values in ctx.tick().sample(
+            bus.awvalid, bus.awready, bus.awid, bus.awaddr, bus.awlen, bus.awsize, bus.awburst,
+            bus.wvalid, bus.wready, bus.wdata, bus.wstrb, bus.wlast, bus.bready,
+        ):  # fmt: skip
             valid, ready, *request = values[:7]
             cycle += 1
             if reset:
-                self.writing.clear()
-                self.beats.clear()
-                self.answers.clear()
+                for queue in (self.writing, self.beats, self.answers):
+                    queue.clear()
                 offered = None
-                continue
-            if offered is not None and values[12]:
-                self.answers.remove(offered)
-                offered = None
-            if valid and ready:
-                self.writing.append(self._check_burst(*request))
-            if values[7] and values[8]:
-                self.beats.append(values[9:12])
-            self._finish_writes(cycle)
+            else:
+                if offered is not None and values[12]:
+                    self.answers.remove(offered)
+                    offered = None
+                if valid and ready:
+                    self.writing.append(self._check_burst(*request))
+                if values[7] and values[8]:
+                    self.beats.append(values[9:12])
+                self._finish_writes(cycle)
+            drive()
 
     def _finish_writes(self, cycle):
         """Do the bursts whose address and data are complete."""

@@ -115,9 +115,7 @@ class Recorder(wiring.Component):
         m.d.comb += [
             self.i_rsp.ready.eq(self.reset | ((taken - acknowledged)[: len(taken)] != QUEUE)),
             write.addr.eq(taken[:-1]),
-            write.data.eq(
-                Cat(self.i_rsp.payload.index, self.i_rsp.payload.status, self.i_address)
-            ),
+            write.data.eq(Cat(self.i_rsp.payload.index, self.i_rsp.payload.status, self.i_address)),
             write.en.eq(self.i_rsp.valid & self.i_rsp.ready & ~self.reset),
             self.empty.eq(taken == acknowledged),
             self.idle.eq(outstanding == 0),
