@@ -2,7 +2,7 @@
 
 ::
 
-    cornerturn verilog | info | run | relayout | bench | demo
+    cornerturn verilog | regs | info | run | relayout | bench | demo
         status 0: done     1: a mismatch, or a simulation that failed     2: bad usage
 
 An error is one line on stderr. With ``--json`` a command prints one JSON object and nothing else.
@@ -127,6 +127,28 @@ def verilog(
         _print_json(report)
     else:
         print(f"{output}: {lines} lines, {config.lanes} lanes; its description: {files[1]}")
+
+
+@app.command()
+def regs(
+    *,
+    formats: Annotated[
+        str, typer.Option("--format", help="Some of rdl, html, md, c, with commas.")
+    ] = "rdl,html,md,c",
+    output: Annotated[Path, typer.Option("-o", "--output", help="A folder.")] = Path("build/regs"),
+    as_json: AsJson = False,
+):
+    """Write the register map and the layouts in memory: SystemRDL, documents, C headers.
+
+    Example: cornerturn regs --format html,c -o build/regs
+    """
+    from .regs import write_regs
+
+    files = [str(file) for file in write_regs(formats.split(","), output)]
+    if as_json:
+        _print_json({"files": files})
+    else:
+        print("written:", *files, sep="\n  ")
 
 
 @app.command()
