@@ -463,7 +463,7 @@ def test_soft_reset_at_any_cycle(fault, go):
     ring = bench.ring
 
     async def play(ctx):
-        for cycle in range(0, 150, 1 if go == 1.0 else 3):
+        for cycle in range(0, 150, 2 if go == 1.0 else 5):
             bench.submitted, bench.engine.taken, bench.tail = [], [], 0
             for _ in range(bench.rng.randint(1, 4)):
                 bench.put()

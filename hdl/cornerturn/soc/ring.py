@@ -63,6 +63,8 @@ class Ring(wiring.Component):
         The entry behind the last descriptor whose record is written.
     busy : Out(1)
         There are descriptors without a record, or a reset goes on.
+    resetting : Out(1)
+        A reset goes on.
     settled : Out(1)
         All completions offered so far are recorded.
     fetch_error, record_error, doorbell_error : Out(1)
@@ -96,6 +98,7 @@ class Ring(wiring.Component):
                 "write": Out(self._write_bus),
                 "head": Out(ENTRY_BITS),
                 "busy": Out(1),
+                "resetting": Out(1),
                 "settled": Out(1),
                 "fetch_error": Out(1),
                 "record_error": Out(1),
@@ -138,10 +141,11 @@ class Ring(wiring.Component):
             self.settled.eq(recorder.empty & ~self.rsp.valid),
             self.fetch_error.eq(fetch.failed),
             self.record_error.eq(recorder.failed),
-            self.recorded.eq(recorder.written),
-            self.emptied.eq(recorder.written & (recorder.head == tail)),
+            self.resetting.eq(resetting),
+            self.recorded.eq(recorder.written & ~resetting),
+            self.emptied.eq(self.recorded & (recorder.head == tail)),
             errors.eq(self.fetch_error | self.record_error << 1 | self.doorbell_error << 2),
-            self.failed.eq((errors & ~known).any()),
+            self.failed.eq((errors & ~known).any() & ~resetting),
             self.fault.eq(Mux(recorder.failed, recorder.fault, fetch.fault)),
         ]
         m.d.sync += known.eq(errors)
