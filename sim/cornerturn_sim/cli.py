@@ -110,17 +110,20 @@ def configured(function):
 def verilog(
     *,
     configure,
+    top: Annotated[
+        Literal["engine", "axi"], typer.Option(help="With streams, or for an SoC.")
+    ] = "engine",
     output: Annotated[Path, typer.Option("-o", "--output")] = Path("build/cornerturn.v"),
     as_json: AsJson = False,
 ):
-    """Write the Verilog of an engine, and a .json beside it with ports, parameters and versions.
+    """Write the Verilog of an engine; beside it a .json, and a .core (with .vlt) for FuseSoC.
 
-    Example: cornerturn verilog --config wide --lanes 16 -o build/wide16.v
+    Example: cornerturn verilog --config wide --lanes 16 --top axi -o build/wide16.v
     """
     from cornerturn.verilog import write_verilog
 
     config = configure()
-    files = write_verilog(config, output)
+    files = write_verilog(config, output, top)
     lines = len(output.read_text(encoding="utf-8").splitlines())
     report = {"files": [str(file) for file in files], "lines": lines, "config": config.parameters()}
     if as_json:

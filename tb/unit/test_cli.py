@@ -84,11 +84,14 @@ def test_options_change_a_file(call, tmp_path):
     assert json.loads(out)["config"] == expected.parameters()
 
 
-def test_verilog_writes_two_files(call, tmp_path):
-    status, out, err = call("verilog", "--config", "tiny", "--json", "-o", "deep/engine.v")
+@pytest.mark.parametrize("top", ["engine", "axi"])
+def test_verilog_writes_its_files(call, tmp_path, top):
+    status, out, err = call(
+        "verilog", "--config", "tiny", "--top", top, "--json", "-o", "deep/engine.v"
+    )
     report = json.loads(out)
     assert (status, err) == (0, "")
-    assert report["files"] == ["deep/engine.v", "deep/engine.json"]
+    assert report["files"] == [f"deep/engine.{kind}" for kind in ("v", "json", "core", "vlt")]
     assert report["lines"] == len((tmp_path / "deep/engine.v").read_text().splitlines())
 
 

@@ -8,7 +8,9 @@
     i1 <--r--+                               i0 <--b--+--by the ID's top bit--b--
 
 The top bit of an ID says whose it is. Source 0 goes first; it is meant to ask seldom. The data of
-a burst follows in the order of the addresses, and bursts are never mixed.
+a burst follows in the order of the addresses, and bursts are never mixed. An answer is taken when
+both sources are ready, which they are meant to be always, for they ask only for what they have room
+for: so no input of the shared port leads to an output in the same cycle, as AXI demands.
 
     i.aw  ==x          i.ar  ==x
     o.aw    ==x        o.ar    ==x       a slice, so that what is offered stays
@@ -75,16 +77,16 @@ class _Arbiter(wiring.Component):
     def _answers(self, m, channel, payloads):
         """Give each answer to the source that its ID names."""
         identity = getattr(self.o, f"{channel}id")
-        who = identity[-1]
-        sources = (self.i0, self.i1)
-        for number, source in enumerate(sources):
-            m.d.comb += getattr(source, f"{channel}id").eq(identity[:-1])
-            valid = getattr(self.o, f"{channel}valid") & (who == number)
-            m.d.comb += getattr(source, f"{channel}valid").eq(valid)
+        ready = [getattr(source, f"{channel}ready") for source in (self.i0, self.i1)]
+        m.d.comb += getattr(self.o, f"{channel}ready").eq(ready[0] & ready[1])
+        for number, source in enumerate((self.i0, self.i1)):
+            mine = getattr(self.o, f"{channel}valid") & (identity[-1] == number)
+            m.d.comb += [
+                getattr(source, f"{channel}valid").eq(mine & ready[1 - number]),
+                getattr(source, f"{channel}id").eq(identity[:-1]),
+            ]
             for name in payloads:
                 m.d.comb += getattr(source, name).eq(getattr(self.o, name))
-        ready = [getattr(source, f"{channel}ready") for source in sources]
-        m.d.comb += getattr(self.o, f"{channel}ready").eq(Mux(who, ready[1], ready[0]))
 
 
 class ReadArbiter(_Arbiter):

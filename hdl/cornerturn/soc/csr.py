@@ -14,7 +14,7 @@ writes nothing; writing what software cannot change is OKAY and changes nothing.
 the low two bits of an address do not.
 """
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -73,7 +73,7 @@ class Csr(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        self._flags = {name: Signal(name=f"irq_status_{name}") for name in INTERRUPTS}
+        self._flags = {name: Signal(name=f"happened_{name}") for name in INTERRUPTS}
         address, data, ones, write = self._take_writes(m)
         for register in REGISTERS.values():
             here = Signal(name=f"writes_{register.name}")
@@ -146,17 +146,26 @@ class Csr(wiring.Component):
                 has_address.eq(0),
                 bus.rvalid.eq(1),
                 bus.rresp.eq(Mux(_known(address), Resp.OKAY, Resp.SLVERR)),
-                bus.rdata.eq(0),
             ]
             with m.Switch(address):
                 for register in REGISTERS.values():
                     with m.Case(register.offset >> 2):
-                        for bits in register.fields:
-                            place = bus.rdata[bits.low : bits.low + bits.width]
-                            m.d.sync += place.eq(self._value(register, bits))
+                        m.d.sync += bus.rdata.eq(self._word(register))
+                with m.Default():
+                    m.d.sync += bus.rdata.eq(0)
+
+    def _word(self, register):
+        """What a register reads as."""
+        parts, filled = [], 0
+        for bits in register.fields:
+            value = self._value(register, bits)
+            value = Const(value, bits.width) if isinstance(value, int) else value
+            parts += [Const(0, bits.low - filled), value]
+            filled = bits.low + bits.width
+        return Cat(parts)
 
     def _value(self, register, bits):
-        """What a field reads as."""
+        """What a field reads as: a signal, or a number that never changes."""
         if bits.access is Access.CONSTANT:
             return bits.reset
         if bits.access is Access.BUILD:

@@ -107,6 +107,8 @@ class EngineAxi(wiring.Component):
 
         bits = self.config.address_bits
         m.d.comb += [
+            reads.i1.rready.eq(1),  # there is no other source yet
+            writes.i1.bready.eq(1),
             ring.base.eq(Cat(csr.ring_base, csr.ring_base_high)[:bits]),
             ring.completion_base.eq(Cat(csr.completion_base, csr.completion_base_high)[:bits]),
             ring.size.eq(csr.ring_size),
