@@ -7,6 +7,8 @@ one, so that 64 lanes are one module instantiated 64 times::
     component --elaborate--> fragments --each on its own, leaves first--> RTLIL --yosys--> Verilog
                                           equal text: one module
 
+Around the SoC top goes one more module, `cornerturn_axi`, which gives the pins the names and the
+order of AXI. Beside the Verilog are its description and what FuseSoC needs to use and to lint it.
 The same input gives the same bytes: no path, no date, and the pinned yosys whatever is on `PATH`.
 """
 
@@ -16,6 +18,7 @@ import re
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 from amaranth.back import rtlil
 from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal, Value
@@ -24,8 +27,10 @@ from amaranth.lib import wiring
 
 from .config import Config
 from .engine import Engine
+from .soc.engine_axi import EngineAxi
 
 __all__ = [
+    "TOPS",
     "port_table",
     "rtlil_text",
     "rtlil_to_verilog",
@@ -37,10 +42,13 @@ __all__ = [
 NAME = "cornerturn"
 """Name of the top module, and the first part of the name of every other one."""
 
+TOPS = {"engine": NAME, "axi": f"{NAME}_axi"}
+"""Names of the top modules: the engine with its streams, and the engine in an SoC."""
+
 _CONTROL = {"clk": ClockSignal("sync"), "rst": ResetSignal("sync")}
 
 
-def rtlil_text(component, name=NAME):
+def rtlil_text(component, name=NAME, *, top=None):
     """RTLIL of a component and everything in it, each distinct module once.
 
     Components must meet in their declared ports, and in one clock domain, `sync`.
@@ -51,6 +59,8 @@ def rtlil_text(component, name=NAME):
         An engine, a lane, or any other.
     name : str
         Of its module; each of its parts is called `name` and its class, as in ``cornerturn_npu``.
+    top : str or None
+        Of its module, if that is another.
 
     Raises
     ------
@@ -58,7 +68,7 @@ def rtlil_text(component, name=NAME):
         If two components share a signal that is no port, or there is another clock domain.
     """
     modules = _Modules(name)
-    modules.add(component, Fragment.get(component, platform=None), name)
+    modules.add(component, Fragment.get(component, platform=None), top or name)
     return "".join(reversed(modules.texts.values()))
 
 
@@ -319,23 +329,59 @@ def _fill(head, items, tail):
     return "\n".join(lines) + "\n"
 
 
-def verilog_text(config):
-    """Verilog of an engine, with a header that says what it is."""
-    return _engine_text(Engine(config))
+def verilog_text(config, top="engine"):
+    """Verilog of one of `TOPS`, with a header that says what it is."""
+    return _convert(config, top)[0]
 
 
-def _engine_text(engine):
+def _convert(config, top):
+    """Text and ports of one of `TOPS`."""
+    if top not in TOPS:
+        raise ValueError(f"top must be one of {', '.join(TOPS)}, not {top!r}")
+    if top == "engine":
+        engine = Engine(config)
+        ports = port_table(engine)
+        body = rtlil_to_verilog(rtlil_text(engine))
+    else:
+        engine = EngineAxi(config)
+        ports = _axi_ports(engine)
+        core = f"{NAME}_engine_axi"
+        body = f"{_axi_shell(ports, core)}\n{rtlil_to_verilog(rtlil_text(engine, top=core))}"
     lines = [
-        f"{NAME} {metadata.version('cornerturn')}: tensor re-layout engine",
+        f"{TOPS[top]} {metadata.version('cornerturn')}: tensor re-layout engine",
         "SPDX-License-Identifier: Apache-2.0",
-        *(f"  {name} = {value}" for name, value in engine.config.parameters().items()),
+        *(f"  {name} = {value}" for name, value in config.parameters().items()),
     ]
-    header = "".join(f"// {line}\n" for line in lines)
-    return f"{header}\n{rtlil_to_verilog(rtlil_text(engine))}"
+    return "".join(f"// {line}\n" for line in lines) + f"\n{body}", ports
 
 
-def write_verilog(config, path):
-    """Write an engine's Verilog, and beside it what software and tools want to know of it.
+def _axi_ports(engine):
+    """The pins of the SoC top: clock, reset, interrupt, then a bus after the other, then lanes."""
+    pins = {entry["name"].replace("__", "_"): entry for entry in port_table(engine)}
+    clock, reset, irq = pins.pop("clk"), pins.pop("rst"), pins.pop("irq")
+    order = {"aclk": clock, "aresetn": reset, "irq": irq} | pins
+    return [entry | {"name": name, "inner": entry["name"]} for name, entry in order.items()]
+
+
+def _axi_shell(ports, core):
+    """The module around the SoC top: its pins by name, the reset active low."""
+    declared, joined, group = [], [], None
+    for port in ports:
+        width = f" [{port['width'] - 1}:0]" if port["width"] > 1 else ""
+        bus = re.match(r"s_axil|m_axi|lane|", port["name"])[0]
+        gap = "\n" if group not in (None, bus) else ""
+        declared.append(f"{gap}  {port['direction']}{width} {port['name']}")
+        value = f"~{port['name']}" if port["inner"] == "rst" else port["name"]
+        joined.append(f"    .{port['inner']}({value})")
+        group = bus
+    return (
+        f"module {TOPS['axi']}(\n" + ",\n".join(declared) + "\n);\n"
+        f"  {core} core (\n" + ",\n".join(joined) + "\n  );\nendmodule\n"
+    )
+
+
+def write_verilog(config, path, top="engine"):
+    """Write the Verilog of a top, and beside it what software and tools want to know of it.
 
     Files that would not change are left alone.
 
@@ -343,30 +389,66 @@ def write_verilog(config, path):
     ----------
     config : Config
     path : Path
-        Of the Verilog; the other file has the suffix ``.json`` in its place.
+        Of the Verilog; the others have another suffix in its place: ``.json`` for ports,
+        parameters and versions, ``.core`` for FuseSoC, ``.vlt`` for Verilator's lint.
+    top : str
+        One of `TOPS`.
 
     Returns
     -------
     list of Path
-        Both files.
+        The files, the Verilog first.
+
+    Raises
+    ------
+    ValueError
+        If the top is unknown.
     """
-    engine = Engine(config)
+    text, ports = _convert(config, top)
     description = {
-        "name": NAME,
+        "name": TOPS[top],
         "versions": versions(),
         "config": config.parameters(),
         "derived": config.derived(),
-        "ports": port_table(engine),
+        "ports": [{name: port[name] for name in ("name", "direction", "width")} for port in ports],
     }
     texts = {
-        path: _engine_text(engine),
+        path: text,
         path.with_suffix(".json"): json.dumps(description, indent=2) + "\n",
+        path.with_suffix(".core"): _core_text(path, TOPS[top]),
+        path.with_suffix(".vlt"): Path(__file__).with_name("waivers.vlt").read_text("utf-8"),
     }
-    for file, text in texts.items():
+    for file, content in texts.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists() or file.read_text(encoding="utf-8") != text:
-            file.write_text(text, encoding="utf-8")
+        if not file.exists() or file.read_text(encoding="utf-8") != content:
+            file.write_text(content, encoding="utf-8")
     return list(texts)
+
+
+def _core_text(path, name):
+    """A FuseSoC core of the files beside it: to be depended on, and to be linted."""
+    return f"""CAPI=2:
+# SPDX-License-Identifier: Apache-2.0
+name: ::{name}:{metadata.version("cornerturn")}
+description: Tensor re-layout engine
+filesets:
+  rtl:
+    files: [{path.name}]
+    file_type: verilogSource
+  waivers:
+    files: [{path.with_suffix(".vlt").name}]
+    file_type: vlt
+targets:
+  default:
+    filesets: [rtl]
+  lint:
+    flow: lint
+    flow_options:
+      tool: verilator
+      verilator_options: [-Wall]
+    filesets: [waivers, rtl]
+    toplevel: {name}
+"""
 
 
 def port_table(component):

@@ -2,7 +2,7 @@
 
 ::
 
-    cornerturn verilog | info | run | relayout | bench | demo | synth
+    cornerturn verilog | regs | info | run | relayout | bench | demo | synth
         status 0: done     1: a mismatch, or a simulation that failed     2: bad usage
 
 An error is one line on stderr. With ``--json`` a command prints one JSON object and nothing else.
@@ -110,23 +110,48 @@ def configured(function):
 def verilog(
     *,
     configure,
+    top: Annotated[
+        Literal["engine", "axi"], typer.Option(help="With streams, or for an SoC.")
+    ] = "engine",
     output: Annotated[Path, typer.Option("-o", "--output")] = Path("build/cornerturn.v"),
     as_json: AsJson = False,
 ):
-    """Write the Verilog of an engine, and a .json beside it with ports, parameters and versions.
+    """Write the Verilog of an engine; beside it a .json, and a .core (with .vlt) for FuseSoC.
 
-    Example: cornerturn verilog --config wide --lanes 16 -o build/wide16.v
+    Example: cornerturn verilog --config wide --lanes 16 --top axi -o build/wide16.v
     """
     from cornerturn.verilog import write_verilog
 
     config = configure()
-    files = write_verilog(config, output)
+    files = write_verilog(config, output, top)
     lines = len(output.read_text(encoding="utf-8").splitlines())
     report = {"files": [str(file) for file in files], "lines": lines, "config": config.parameters()}
     if as_json:
         _print_json(report)
     else:
         print(f"{output}: {lines} lines, {config.lanes} lanes; its description: {files[1]}")
+
+
+@app.command()
+def regs(
+    *,
+    formats: Annotated[
+        str, typer.Option("--format", help="Some of rdl, html, md, c, with commas.")
+    ] = "rdl,html,md,c",
+    output: Annotated[Path, typer.Option("-o", "--output", help="A folder.")] = Path("build/regs"),
+    as_json: AsJson = False,
+):
+    """Write the register map and the layouts in memory: SystemRDL, documents, C headers.
+
+    Example: cornerturn regs --format html,c -o build/regs
+    """
+    from .regs import write_regs
+
+    files = [str(file) for file in write_regs(formats.split(","), output)]
+    if as_json:
+        _print_json({"files": files})
+    else:
+        print("written:", *files, sep="\n  ")
 
 
 @app.command()

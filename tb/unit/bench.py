@@ -46,10 +46,11 @@ each_config = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 """Runs a test with the argument `config` once for each of CONFIGS."""
 
 
-def simulate(component, bench):
+def simulate(component, bench, *others, cycles=WATCHDOG_CYCLES):
     """Run `bench(ctx, reset)`, a testbench, with a component and its clock until it returns.
 
-    `reset` is the reset of the clock domain. A bench that does not end fails.
+    `reset` is the reset of the clock domain; `others` are benches of `ctx` alone that run beside
+    it. A bench that does not end within `cycles` fails.
     """
     domain = ClockDomain("sync")
     top = Module()
@@ -59,15 +60,16 @@ def simulate(component, bench):
     simulator.add_clock(1e-8)
 
     async def watchdog(ctx):
-        for _ in range(WATCHDOG_CYCLES):
+        for _ in range(cycles):
             await ctx.tick()
-        raise TimeoutError(f"the bench must end within {WATCHDOG_CYCLES} cycles")
+        raise TimeoutError(f"the bench must end within {cycles} cycles")
 
     async def drive(ctx):
         await bench(ctx, domain.rst)
 
     simulator.add_testbench(drive)
-    simulator.add_testbench(watchdog, background=True)
+    for other in (*others, watchdog):
+        simulator.add_testbench(other, background=True)
     simulator.run()
 
 

