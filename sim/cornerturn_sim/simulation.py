@@ -9,6 +9,7 @@
 """
 
 import importlib
+import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -102,20 +103,26 @@ class Simulation:
         Raises
         ------
         TypeError, ValueError
-            If the array is of another type, or does not fit.
+            If the array is of another type, does not fit, or has values that no cell holds.
         """
-        array = np.asarray(array)
+        array, lane, cell = np.asarray(array), operator.index(lane), operator.index(cell)
         if array.dtype != cell_dtype(self.config):
             raise TypeError(f"array must be of {cell_dtype(self.config)}, not {array.dtype}")
         if array.ndim != 2:
             raise ValueError(f"array must be of shape (lanes, cells), not {array.shape!r}")
         self._check_box(lane, cell, *array.shape)
+        if array.size and array.max() >> self.config.cell_width:
+            raise ValueError(
+                f"array must be below 2**{self.config.cell_width} everywhere, "
+                f"not {int(array.max())!r}"
+            )
         if array.size:
             self._backend.call("write", to_words(self.config, array, lane, cell))
 
     def read(self, *, lane=0, cell=0, lanes=None, cells=None):
         """Cells as an array (lanes, cells): of the whole lmem, or of the given box."""
         config = self.config
+        lane, cell = operator.index(lane), operator.index(cell)
         lanes = config.lanes - lane if lanes is None else lanes
         cells = config.cells - cell if cells is None else cells
         self._check_box(lane, cell, lanes, cells)
@@ -141,12 +148,16 @@ class Simulation:
 
         Raises
         ------
+        TypeError, ValueError
+            If an instruction or an option has a value that there is not.
         SimulationError
             If the engine hangs, or an SRAM word is read and written in one cycle.
         """
         self._runs += 1
         options.setdefault("seed", hash((self._seed, self._runs)))
-        job = Job(commands=tuple(as_descriptor(item) for item in program), **options)
+        job = Job(commands=tuple(_descriptors(program)), **options)
+        for access in job.accesses:
+            access.check(self.config)
         outcome = self._backend.call("run", job)
         counters = dict(zip(COUNTERS, outcome.counters, strict=True))
         return Result(
@@ -165,3 +176,12 @@ class Simulation:
                 raise ValueError(
                     f"{name} must be within 0 to {size - 1}, not {first} to {first + count - 1}"
                 )
+
+
+def _descriptors(program):
+    """The descriptors of a program's items; an error says which of them it is about."""
+    for index, item in enumerate(program):
+        try:
+            yield as_descriptor(item)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"instruction {index}: {error}") from None
