@@ -23,6 +23,7 @@ from amaranth.lib import wiring
 
 from .config import Config
 from .engine import Engine
+from .files import check_output
 
 __all__ = [
     "port_table",
@@ -285,7 +286,21 @@ def write_verilog(config, path):
     -------
     list of Path
         Both files.
+
+    Raises
+    ------
+    OSError
+        If one cannot be written.
+    ValueError
+        If they are one.
     """
+    check_output(path)
+    beside = path.with_suffix(".json")
+    if beside == path:
+        raise ValueError(
+            f"output must not end in .json, as its description does, not {path.name!r}"
+        )
+    check_output(beside)
     engine = Engine(config)
     description = {
         "name": NAME,
@@ -296,12 +311,12 @@ def write_verilog(config, path):
     }
     texts = {
         path: _engine_text(engine),
-        path.with_suffix(".json"): json.dumps(description, indent=2) + "\n",
+        beside: json.dumps(description, indent=2) + "\n",
     }
     for file, text in texts.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists() or file.read_text(encoding="utf-8") != text:
-            file.write_text(text, encoding="utf-8")
+        if not file.exists() or file.read_bytes() != text.encode():
+            file.write_bytes(text.encode())
     return list(texts)
 
 

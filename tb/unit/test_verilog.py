@@ -232,6 +232,26 @@ def test_files_are_written_only_when_they_change(tmp_path):
     assert min(file.stat().st_mtime for file in files) > 1
 
 
+def test_other_files_of_that_name_are_replaced(tmp_path):
+    path = tmp_path / "engine.v"
+    path.write_bytes(b"\xff\xfe")
+    write_verilog(PRESETS["tiny"], path)
+    assert path.read_text() == cached_text(PRESETS["tiny"])
+
+
+@pytest.mark.parametrize(("name", "error", "message"), [
+    ("x.json", ValueError, "output must not end in .json, as its description does, not 'x.json'"),
+    (".", IsADirectoryError, "[Errno 21] Is a directory: '.'"),
+    ("folder.v", IsADirectoryError, "[Errno 21] Is a directory: 'folder.json'"),
+])  # fmt: skip
+def test_two_files_need_two_names(name, error, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("folder.json").mkdir()
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        write_verilog(PRESETS["tiny"], Path(name))
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder.json"]
+
+
 def test_description_beside_the_verilog(tmp_path):
     config = PRESETS["tiny"]
     text, description = (file.read_text() for file in write_verilog(config, tmp_path / "e.v"))
