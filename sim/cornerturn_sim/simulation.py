@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 from cornerturn.fields import COUNTERS, Status
+from cornerturn.files import check_output
 from cornerturn_model.golden import cell_dtype
 from cornerturn_model.instruction import as_descriptor
 
 from .job import Answer, Job
 from .words import from_words, to_words
 
-__all__ = ["BACKENDS", "Result", "Simulation"]
+__all__ = ["BACKENDS", "Result", "Simulation", "check_simulation"]
 
 BACKENDS = {
     "pysim": (".pysim", "PysimBackend"),
@@ -41,6 +42,36 @@ class Result(NamedTuple):
     answers: tuple[Answer, ...]  # of the lane accesses
 
 
+def check_simulation(config, sim, vcd=None):
+    """Find out, before anything is built, whether a configuration can be simulated as asked.
+
+    Parameters
+    ----------
+    config : Config
+    sim : str
+        ``"model"``, or a backend of :class:`Simulation`.
+    vcd : path or None
+        Where to write the waveform.
+
+    Raises
+    ------
+    ValueError
+        If there is no such simulation, or nothing to simulate.
+    OSError
+        If the waveform cannot be written.
+    """
+    if sim not in ("model", *BACKENDS):
+        raise ValueError(f"sim must be one of model, {', '.join(BACKENDS)}, not {sim!r}")
+    if sim == "model":
+        if vcd is not None:
+            raise ValueError("vcd must be left out with sim 'model', which has no signals")
+        return
+    if config.lmem != "inferred":
+        raise ValueError(f"lmem must be 'inferred' for simulation, not {config.lmem!r}")
+    if vcd is not None:
+        check_output(vcd, folders=False)
+
+
 class Simulation:
     """An engine in a simulator, driven as a host would: through its streams and lane ports.
 
@@ -58,8 +89,8 @@ class Simulation:
 
     Raises
     ------
-    ValueError
-        If there is no such backend.
+    OSError, ValueError
+        As :func:`check_simulation`.
     RuntimeError
         If the backend's tools are missing, or the design does not build.
     """
@@ -67,6 +98,7 @@ class Simulation:
     def __init__(self, config, backend="pysim", *, vcd=None, seed=0):
         if backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+        check_simulation(config, backend, vcd)
         module, name = BACKENDS[backend]
         self.config = config
         self.backend = backend

@@ -11,7 +11,7 @@ from cornerturn_model import golden
 from cornerturn_model.instruction import Across, Along, Digit, Fence, Halt, Nop, Swap, Tile
 from cornerturn_sim.job import Access, Answer
 from cornerturn_sim.pins import SimulationError
-from cornerturn_sim.simulation import Simulation
+from cornerturn_sim.simulation import BACKENDS, Simulation, check_simulation
 from hypothesis import given, settings
 from programs import breakable, broken
 
@@ -270,6 +270,16 @@ def test_there_are_three_backends():
         ValueError, match="backend must be one of pysim, icarus, verilator, not 'x'"
     ):
         Simulation(CONFIG, "x")
+
+
+def test_a_memory_of_the_users_is_not_simulated():
+    for sim in BACKENDS:
+        with pytest.raises(
+            ValueError, match=r"^lmem must be 'inferred' for simulation, not 'blackbox'$"
+        ):
+            Simulation(CONFIG.replace(lmem="blackbox"), sim)
+    with pytest.raises(ValueError, match=r"^sim must be one of model, pysim, icarus, verilator"):
+        check_simulation(CONFIG, "x")
 
 
 @pytest.mark.parametrize(("options", "message"), [
