@@ -9,8 +9,9 @@ their cycle constants from here, so a latency is written down once::
 """
 
 import dataclasses
-import tomllib
 from pathlib import Path
+
+from .files import read_toml
 
 __all__ = ["LANE_PORT_BITS", "PRESETS", "Config"]
 
@@ -157,10 +158,7 @@ class Config:
                 f"config must be one of {', '.join(PRESETS)} or an existing .toml file, "
                 f"not {str(name)!r}"
             )
-        try:
-            values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except tomllib.TOMLDecodeError as error:
-            raise ValueError(f"config file {path} must be valid TOML: {error}") from error
+        values = read_toml("config file", path)
         known = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:

@@ -27,6 +27,7 @@ from amaranth.lib import wiring
 
 from .config import Config
 from .engine import Engine
+from .files import check_output
 from .soc.engine_axi import EngineAxi
 
 __all__ = [
@@ -380,6 +381,10 @@ def _axi_shell(ports, core):
     )
 
 
+_BESIDE = (".json", ".core", ".vlt")
+"""Files beside the Verilog: its description, its FuseSoC core, and waivers for Verilator."""
+
+
 def write_verilog(config, path, top="engine"):
     """Write the Verilog of a top, and beside it what software and tools want to know of it.
 
@@ -401,9 +406,18 @@ def write_verilog(config, path, top="engine"):
 
     Raises
     ------
+    OSError
+        If one cannot be written.
     ValueError
-        If the top is unknown.
+        If the top is unknown, or two of them are one.
     """
+    if path.suffix in _BESIDE:
+        raise ValueError(
+            f"output must not end in {path.suffix}, as a file beside it does, not {path.name!r}"
+        )
+    check_output(path)
+    for suffix in _BESIDE:
+        check_output(path.with_suffix(suffix))
     text, ports = _convert(config, top)
     description = {
         "name": TOPS[top],
@@ -420,8 +434,8 @@ def write_verilog(config, path, top="engine"):
     }
     for file, content in texts.items():
         file.parent.mkdir(parents=True, exist_ok=True)
-        if not file.exists() or file.read_text(encoding="utf-8") != content:
-            file.write_text(content, encoding="utf-8")
+        if not file.exists() or file.read_bytes() != content.encode():
+            file.write_bytes(content.encode())
     return list(texts)
 
 

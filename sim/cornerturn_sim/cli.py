@@ -193,25 +193,29 @@ def run(
     ] = None,
     sim: Sim = "pysim",
     vcd: Vcd = None,
-    seed: Annotated[int | None, typer.Option(help="In place of the program's.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="In place of the program's.")] = None,
     as_json: AsJson = False,
 ):
     """Run a written program, and check data, completions and counters against the model.
 
     Example: cornerturn run examples/transpose.toml --sim icarus --vcd build/transpose.vcd
     """
-    import numpy as np
+    from cornerturn.files import check_output
 
+    from .arrays import write_array
     from .program import read_program, run_program
 
+    if output is not None:
+        if output.suffix != ".npy":
+            raise ValueError(f"output must be a .npy file, not {str(output)!r}")
+        check_output(output)
     written = read_program(program)
     lmem, report = run_program(
         written, config=configure(written.config), sim=sim, vcd=vcd, seed=seed
     )
     report = {"program": str(program), **report}
     if output is not None:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        np.save(output, lmem)
+        write_array(output, lmem)
         report["output"] = str(output)
     if as_json:
         _print_json(report)
@@ -241,7 +245,7 @@ def relayout(
     ] = None,
     sim: Sim = "pysim",
     vcd: Vcd = None,
-    seed: Annotated[int, typer.Option(help="Of what lies in the lmem before.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of what lies in the lmem before.")] = 0,
     as_json: AsJson = False,
 ):
     """Re-lay an array or image out through the engine, and check it against numpy.

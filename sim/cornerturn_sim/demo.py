@@ -14,7 +14,8 @@ from cornerturn_model import cycles, golden
 from cornerturn_model.instruction import Across, Digit, Swap, Tile
 from PIL import Image
 
-from .relayout import relayout, write_array
+from .arrays import initial_lmem, write_array
+from .relayout import relayout
 from .simulation import Simulation
 
 __all__ = ["photo", "small", "transpose_in_place"]
@@ -124,9 +125,7 @@ def transpose_in_place(plane, *, config, sim="verilator", seed=0):
     if (blocks * blocks + 1) * lanes > config.cells:
         raise ValueError(f"plane must fit the lmem and leave {lanes} cells, not {plane.shape!r}")
     program = _in_place(lanes, blocks)
-    lmem = np.random.default_rng(seed).integers(
-        0, 1 << config.cell_width, (lanes, config.cells), golden.cell_dtype(config)
-    )
+    lmem = initial_lmem(config, pattern="random", seed=seed)
     used = plane.size // lanes
     lmem[:, :used] = plane.reshape(blocks, lanes, -1).transpose(1, 0, 2).reshape(lanes, used)
     model = golden.run(config, lmem, program)

@@ -155,6 +155,8 @@ class Driver:
     def read(self, buffer, cells=None):
         """The array (lanes, cells) in a buffer; `cells` of each lane, or all."""
         cells = buffer.cells if cells is None else cells
+        if not 0 <= cells <= buffer.cells:
+            raise ValueError(f"cells must be 0 to {buffer.cells}, not {cells!r}")
         return self._simulation.read(
             lane=buffer.lane, cell=buffer.cell, lanes=buffer.lanes, cells=cells
         )

@@ -31,6 +31,15 @@ class Access:
     data: int | None = None
     mask: int = 0
 
+    def check(self, config):
+        """Raise TypeError or ValueError if no engine of this configuration has such an access."""
+        _check("cycle of an access", self.cycle)
+        _check("lane of an access", self.lane, config.lanes - 1)
+        _check("word of an access", self.word, config.words - 1)
+        _check("mask of an access", self.mask, (1 << config.beat_cells) - 1)
+        if self.data is not None:
+            _check("data of an access", self.data, (1 << config.beat_width) - 1)
+
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
@@ -56,10 +65,10 @@ class Job:
     accesses : tuple of Access
         Uses of the lane ports during the run.
     pulses : tuple of (int, str)
-        Cycle of the run, and which of :data:`PULSES` is pulsed in it.
+        Cycle of the run, and which of :data:`PULSES` is pulsed in it; several may be.
     auto_clear : bool
-        Clear every stop and go on. Otherwise the run ends at the first stop, what it has not
-        run stays offered, and the next run starts by clearing.
+        Clear every stop and go on. Otherwise the run ends at the first stop, when its accesses
+        are done; what it has not run stays offered, and the next run starts by clearing.
     limit : int
         Cycles after which the run is given up.
     """
@@ -79,7 +88,8 @@ class Job:
                 raise ValueError(
                     f"{name} must be above 0 and at most 1, not {getattr(self, name)!r}"
                 )
-        for _, name in self.pulses:
+        for cycle, name in self.pulses:
+            _check("cycle of a pulse", cycle)
             if name not in PULSES:
                 raise ValueError(f"pulse must be one of {', '.join(PULSES)}, not {name!r}")
 
@@ -108,3 +118,12 @@ class Outcome:
     status: int
     stopped: bool
     answers: tuple[Answer, ...]
+
+
+def _check(name, value, most=None):
+    """Raise TypeError or ValueError if it is no integer from 0 to `most`."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    if value < 0 or (most is not None and value > most):
+        rule = "at least 0" if most is None else f"0 to {most}"
+        raise ValueError(f"{name} must be {rule}, not {value!r}")

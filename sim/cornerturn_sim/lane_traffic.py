@@ -16,6 +16,11 @@ class LaneTraffic:
     pins : Pins
     config : Config
     accesses : sequence of Access
+
+    Members
+    -------
+    offering : bool
+        Some access is offered in this cycle.
     """
 
     def __init__(self, pins, config, accesses):
@@ -27,12 +32,12 @@ class LaneTraffic:
         for number, access in enumerate(accesses):
             self._queues.setdefault((access.data is not None, access.lane), []).append(number)
         self._reading = []  # (cycle of the data, number of the access)
-        self._offering = False
+        self.offering = False
 
     @property
     def idle(self):
         """Nothing is offered, left to offer or to wait for."""
-        return not self._queues and not self._reading and not self._offering
+        return not self._queues and not self._reading and not self.offering
 
     def answers(self):
         """One :class:`Answer` an access, in their order."""
@@ -56,7 +61,7 @@ class LaneTraffic:
             if writes:
                 vectors["write_mask"] |= access.mask << (lane * config.beat_cells)
                 vectors["write_data"] |= access.data << (lane * config.beat_width)
-        self._offering = bool(vectors["read_valid"] | vectors["write_valid"])
+        self.offering = bool(vectors["read_valid"] | vectors["write_valid"])
         for name, value in vectors.items():
             self._pins.set(f"lane_{name}", value)
 

@@ -24,16 +24,18 @@ The keys of a file, all but `instruction` optional::
     element_cells = 1
 
 The keys of an instruction are the parameters of its class in :mod:`cornerturn_model.instruction`,
-with the same defaults.
+with the same defaults; a tag is written ``"ho"``, ``"wo"``, ``"co"`` or ``"none"``.
 """
 
 import dataclasses
-import tomllib
+import functools
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from cornerturn.config import Config
+from cornerturn.fields import FIELDS, Tag
+from cornerturn.files import read_toml
 from cornerturn_model import cycles, golden
 from cornerturn_model.instruction import (
     Across,
@@ -41,18 +43,17 @@ from cornerturn_model.instruction import (
     Digit,
     Fence,
     Halt,
+    Limits,
     Nop,
     Segment,
     Swap,
     Tile,
 )
 
-from .simulation import Simulation
+from .arrays import initial_lmem
+from .simulation import Simulation, check_simulation
 
-__all__ = ["PATTERNS", "Program", "initial_lmem", "read_program", "run_program"]
-
-PATTERNS = ("zeros", "random", "address")
-"""What an lmem can hold before a program runs, besides the contents of a file."""
+__all__ = ["Program", "read_program", "run_program"]
 
 _OPS = {"tile": Tile, "swap": Swap, "fence": Fence, "halt": Halt, "nop": Nop}
 _SIDES = {"across": Across, "along": Along}
@@ -77,42 +78,20 @@ def read_program(path):
         If it is no TOML, or a key or value of it is not one of the above.
     """
     path = Path(path)
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"program {path} must be valid TOML: {error}") from None
+    table = read_toml("program", path)
     _check_keys(f"program {path}", table, ("config", "lmem", "instruction"))
     lmem = table.get("lmem", {})
     _check_keys("[lmem]", lmem, ("pattern", "seed", "file"))
     if "file" in lmem:
+        if not isinstance(lmem["file"], str):
+            raise ValueError(f"file of [lmem] must be a string, not {lmem['file']!r}")
         lmem = lmem | {"file": str(path.parent / lmem["file"])}
     items = _list(f"instruction in program {path}", table.get("instruction", []))
     return Program(
-        _config(table.get("config", "default"), path.parent),
+        _config(f"config of program {path}", table.get("config", "default"), path.parent),
         lmem,
         [_instruction(f"instruction {index}", item) for index, item in enumerate(items)],
     )
-
-
-def initial_lmem(config, *, pattern="zeros", seed=0, file=None):
-    """What lies in the lmem before: an array (lanes, cells).
-
-    Raises
-    ------
-    OSError, ValueError
-        If there is no such pattern or file.
-    """
-    if file is not None:
-        return np.load(file, allow_pickle=False)
-    if pattern not in PATTERNS:
-        raise ValueError(f"pattern must be one of {', '.join(PATTERNS)}, not {pattern!r}")
-    shape, dtype = (config.lanes, config.cells), golden.cell_dtype(config)
-    if pattern == "zeros":
-        return np.zeros(shape, dtype)
-    if pattern == "random":
-        return np.random.default_rng(seed).integers(0, 1 << config.cell_width, shape, dtype)
-    lane, cell = np.indices(shape)
-    return ((16 * lane + cell) % (1 << config.cell_width)).astype(dtype)
 
 
 def run_program(program, *, config=None, sim="pysim", vcd=None, seed=None):
@@ -139,11 +118,11 @@ def run_program(program, *, config=None, sim="pysim", vcd=None, seed=None):
     Raises
     ------
     TypeError, ValueError
-        If the configuration cannot run it.
+        If the configuration cannot run it, or as
+        :func:`~cornerturn_sim.simulation.check_simulation`.
     """
-    if sim == "model" and vcd is not None:
-        raise ValueError("vcd must be left out with sim 'model', which has no signals")
     config = config or program.config
+    check_simulation(config, sim, vcd)
     before = program.lmem if seed is None else program.lmem | {"seed": seed}
     lmem = initial_lmem(config, **before)
     model = golden.run(config, lmem, program.instructions)
@@ -178,65 +157,97 @@ def run_program(program, *, config=None, sim="pysim", vcd=None, seed=None):
     }
 
 
-def _config(value, folder):
+def _config(where, value, folder):
     if isinstance(value, dict):
-        return _make("[config]", Config, value)
-    beside = folder / str(value)
+        _check_keys("[config]", value, [field.name for field in dataclasses.fields(Config)])
+        return Config(**value)
+    if not isinstance(value, str):
+        raise ValueError(f"{where} must be a name or a table, not {value!r}")
+    beside = folder / value
     return Config.load(beside if beside.is_file() else value)
 
 
 def _instruction(where, table):
     _check_table(where, table)
     op = table.get("op")
-    if op not in _OPS:
+    if not isinstance(op, str) or op not in _OPS:
         raise ValueError(f"op of {where} must be one of {', '.join(_OPS)}, not {op!r}")
     where = f"{where} ({op})"
     values = {name: value for name, value in table.items() if name != "op"}
-    for name in {"src", "dst"} & values.keys():
-        values[name] = _side(f"{name} of {where}", values[name])
-    if "n" in values:
-        values["n"] = _length(f"n of {where}", values["n"])
-    if "digits" in values:
-        digits = _list(f"digits of {where}", values["digits"])
-        values["digits"] = tuple(_digit(f"a digit of {where}", item) for item in digits)
-    return _make(where, _OPS[op], values)
+    instruction = _make(_OPS[op], where, values)
+    try:
+        instruction.encode()
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    return instruction
+
+
+def _make(kind, where, values):
+    """An object of a dataclass from a table, if the table has its fields and no others."""
+    fields = dataclasses.fields(kind)
+    _check_keys(where, values, [field.name for field in fields])
+    made = {
+        field.name: _READERS[field.type](f"{field.name} of {where}", values[field.name])
+        for field in fields
+        if field.name in values
+    }
+    for field in fields:
+        if field.default is dataclasses.MISSING and field.name not in made:
+            raise ValueError(f"{where} must name {field.name}")
+    return kind(**made)
+
+
+def _integer(where, value):
+    if type(value) is not int:
+        raise ValueError(f"{where} must be an integer, not {value!r}")
+    return value
+
+
+def _length(where, value):
+    if isinstance(value, dict):
+        return _make(Segment, where, value)
+    low, high = FIELDS["co"].limits
+    if not low <= _integer(where, value) <= high:
+        raise ValueError(f"{where} must be {low} to {high}, not {value!r}")
+    return value
 
 
 def _side(where, table):
     if not isinstance(table, dict) or len(table) != 1 or not table.keys() <= _SIDES.keys():
         raise ValueError(f"{where} must be {{across = {{...}}}} or {{along = {{...}}}}")
     ((mode, values),) = table.items()
-    return _make(where, _SIDES[mode], values)
+    return _make(_SIDES[mode], where, values)
 
 
-def _digit(where, table):
-    _check_table(where, table)
-    values = dict(table)
-    if "count" in values:
-        values["count"] = _length(f"count of {where}", values["count"])
-    for name in {"in_step", "out_step"} & values.keys():
-        step = _list(f"{name} of {where}", values[name])
-        if len(step) != 2 or not all(type(item) is int for item in step):
-            raise ValueError(f"{name} of {where} must be [lanes, cells], not {step!r}")
-        values[name] = tuple(step)
-    return _make(where, Digit, values)
+def _digits(where, value):
+    items = enumerate(_list(where, value))
+    return tuple(_make(Digit, f"item {index} of {where}", item) for index, item in items)
 
 
-def _length(where, value):
-    return _make(where, Segment, value) if isinstance(value, dict) else value
+def _step(where, value):
+    if len(_list(where, value)) != 2 or not all(type(item) is int for item in value):
+        raise ValueError(f"{where} must be [lanes, cells], not {value!r}")
+    return tuple(value)
 
 
-def _make(where, kind, values):
-    """An object of a dataclass from a table, if the table has its fields and no others."""
-    fields = dataclasses.fields(kind)
-    _check_keys(where, values, [field.name for field in fields])
-    for field in fields:
-        if field.default is dataclasses.MISSING and field.name not in values:
-            raise ValueError(f"{where} must name {field.name}")
-    for name, value in values.items():
-        if kind is not Config and isinstance(value, bool | float | str | list):
-            raise ValueError(f"{name} of {where} must be an integer, not {value!r}")
-    return kind(**values)
+def _tag(where, value):
+    names = [tag.name.lower() for tag in Tag]
+    if value not in names:
+        raise ValueError(f"{where} must be one of {', '.join(names)}, not {value!r}")
+    return Tag[value.upper()]
+
+
+_READERS = {
+    int: _integer,
+    int | Segment: _length,
+    Across | Along: _side,
+    tuple[Digit, ...]: _digits,
+    tuple[int, int]: _step,
+    Digit: functools.partial(_make, Digit),
+    Limits: functools.partial(_make, Limits),
+    Tag: _tag,
+}
+"""What reads a value, by the type that a parameter of an instruction is annotated with."""
 
 
 def _list(where, value):

@@ -70,10 +70,10 @@ class PysimBackend:
         self._call = self._answer = None
         self._simulator = Simulator(top)
         self._simulator.add_clock(PERIOD)
-        self._simulator.add_testbench(self._serve)
         self._trace = ExitStack()
         if vcd is not None:
             self._trace.enter_context(self._simulator.write_vcd(str(vcd)))
+        self._simulator.add_testbench(self._serve)
 
     def call(self, name, *arguments):
         """Let the session do something, and return what it returns."""
@@ -92,9 +92,9 @@ class PysimBackend:
     async def _serve(self, context):
         session = Session(PysimPins(context, self._ports), self._config)
         while True:
-            # Time stands still between calls: it passes in `advance` only.
+            # Time stands still between calls: not one cycle passes that no session looks at.
             while self._call is None:
-                await context.tick()
+                await context.delay(0)
             call, self._call = self._call, None
             try:
                 self._answer = (await session.call(*call), None)

@@ -9,23 +9,20 @@
 The tensor lies in the lanes as :mod:`placement` says, before and after.
 """
 
-from pathlib import Path
 from typing import NamedTuple
 
 import einops
 import numpy as np
 from cornerturn.fields import Status
+from cornerturn.files import check_output
 from cornerturn_model import cycles, golden
-from PIL import Image
 
+from .arrays import encode_array, initial_lmem, read_array, write_array
 from .patterns import resolve
 from .planner import plan
-from .simulation import Simulation
+from .simulation import Simulation, check_simulation
 
-__all__ = ["Relayout", "read_array", "relayout", "relayout_file", "write_array"]
-
-IMAGE_MODES = ("1", "L", "LA", "RGB", "RGBA", "I;16", "I", "F")
-"""Image modes whose pixels are taken as they are; others become RGB."""
+__all__ = ["Relayout", "relayout", "relayout_file"]
 
 
 class Relayout(NamedTuple):
@@ -64,22 +61,15 @@ def relayout(array, pattern, *, sizes=None, config, sim="pysim", vcd=None, seed=
     Raises
     ------
     TypeError, ValueError
-        If the array, the pattern and the configuration do not go together.
+        If the array, the pattern and the configuration do not go together, or as
+        :func:`~cornerturn_sim.simulation.check_simulation`.
     """
-    if sim == "model" and vcd is not None:
-        raise ValueError("vcd must be left out with sim 'model', which has no signals")
+    check_simulation(config, sim, vcd)
     array = np.asarray(array, order="C")
-    sizes = sizes or {}
     element_cells = _element_cells(config, array)
-    permutation = resolve(pattern, array.shape, sizes)
-    try:
-        expected = einops.rearrange(array, pattern, **sizes)
-    except einops.EinopsError as error:
-        raise ValueError(f"pattern must be one of einops: {str(error).splitlines()[0]}") from None
+    permutation, expected = _resolved(array, pattern, sizes)
     chosen = plan(config, permutation, element_cells)
-    lmem = np.random.default_rng(seed).integers(
-        0, 1 << config.cell_width, (config.lanes, config.cells), golden.cell_dtype(config)
-    )
+    lmem = initial_lmem(config, pattern="random", seed=seed)
     lmem[_where(chosen, chosen.source, permutation.sizes, element_cells)] = _to_cells(
         config, array
     ).reshape(*permutation.sizes, element_cells)
@@ -124,37 +114,25 @@ def relayout(array, pattern, *, sizes=None, config, sim="pysim", vcd=None, seed=
 
 def relayout_file(pattern, in_path, out_path, *, sizes=None, sim="pysim", config, vcd=None, seed=0):
     """Re-lay a ``.npy`` file or an image out; see :func:`relayout`. Returns the report."""
+    array = read_array(in_path)
+    # What cannot be written is not worked on.
+    check_output(out_path)
+    encode_array(out_path, _resolved(array, pattern, sizes)[1])
     array, report = relayout(
-        read_array(in_path), pattern, sizes=sizes, config=config, sim=sim, vcd=vcd, seed=seed
+        array, pattern, sizes=sizes, config=config, sim=sim, vcd=vcd, seed=seed
     )
     write_array(out_path, array)
     return report | {"in": str(in_path), "out": str(out_path)}
 
 
-def read_array(path):
-    """The array of a ``.npy`` file, or of an image: height, width and perhaps channels."""
-    path = Path(path)
-    if path.suffix == ".npy":
-        return np.load(path, allow_pickle=False)
-    with Image.open(path) as image:
-        return np.asarray(image if image.mode in IMAGE_MODES else image.convert("RGB"))
-
-
-def write_array(path, array):
-    """Write an array as a ``.npy`` file, or as an image by the suffix."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix == ".npy":
-        np.save(path, array)
-        return
+def _resolved(array, pattern, sizes):
+    """The permutation that a pattern is, and what einops makes of it."""
+    sizes = sizes or {}
+    permutation = resolve(pattern, array.shape, sizes)
     try:
-        image = Image.fromarray(array)
-    except TypeError:
-        raise ValueError(
-            f"output must be a .npy file for {array.dtype} of shape {array.shape}, "
-            f"not {path.name!r}"
-        ) from None
-    image.save(path)
+        return permutation, einops.rearrange(array, pattern, **sizes)
+    except einops.EinopsError as error:
+        raise ValueError(f"pattern must be one of einops: {str(error).splitlines()[0]}") from None
 
 
 def _element_cells(config, array):

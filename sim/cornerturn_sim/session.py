@@ -5,12 +5,15 @@
                                       Run: one job, from its first command to the last completion
 
 A session lives beside the simulated engine and keeps the host's state between calls: commands that
-are not yet accepted, and how many completions are still to come.
+are not yet accepted, and those that are and have not completed. A command once offered stays
+offered, as a stream demands, between runs too; so every cycle that passes looks whether it is
+accepted.
 """
 
+import math
 import random
 
-from cornerturn.fields import COUNTERS
+from cornerturn.fields import COUNTERS, DIGITS, Opcode, unpack
 
 from .job import PULSES, Outcome
 from .lane_traffic import READ_LATENCY, LaneTraffic
@@ -19,7 +22,10 @@ from .pins import SimulationError
 __all__ = ["Session"]
 
 WATCHDOG_CYCLES = 5000
-"""Cycles without an accepted command, a completion or a beat after which a run has hung."""
+"""Cycles that the engine may let pass without a step, while it is the one to take the next."""
+
+STEPS = ("beats_read", "beats_written", "rows", "blocks", "instructions")
+"""Counters of steps; the others count time."""
 
 INPUTS = (
     "cmd__valid", "cmd__payload", "rsp__ready", *PULSES,
@@ -49,7 +55,7 @@ class Session:
         self.config = config
         self.pending = []  # commands not yet accepted, the first perhaps offered
         self.offered = False
-        self.outstanding = 0  # commands accepted and not completed
+        self.outstanding = []  # commands accepted and not completed
         self.stopped = False  # at a stop, to be cleared by the next run
 
     async def call(self, name, *arguments):
@@ -59,7 +65,7 @@ class Session:
     async def reset(self):
         """Reset the engine and forget what was offered. The lmem keeps its contents."""
         self.pending.clear()
-        self.outstanding = 0
+        self.outstanding.clear()
         self.offered = self.stopped = False
         for name in INPUTS:
             self.pins.set(name, 0)
@@ -115,14 +121,26 @@ class Session:
             await self.pins.step()
         return run.outcome()
 
+    def accepted(self):
+        """Whether the offered command is accepted in this cycle; to be asked once in each."""
+        if not (self.offered and self.pins.get("cmd__ready")):
+            return False
+        self.outstanding.append(self.pending.pop(0))
+        self.offered = False
+        return True
+
     def _everywhere(self, word):
         """A word's address, for every lane."""
         bits = self.config.word_bits
         return word * (((1 << bits * self.config.lanes) - 1) // ((1 << bits) - 1))
 
     async def _lane_cycle(self, ready, lanes):
-        """A cycle up to its edge, in which these lanes have to be ready."""
+        """A cycle between runs up to its edge, in which these lanes have to be ready."""
+        self.pins.set("cmd__valid", int(self.offered))
+        for name in ("rsp__ready", *PULSES):
+            self.pins.set(name, 0)
         await self.pins.settle()
+        self.accepted()
         if self.pins.get(ready) & lanes != lanes:
             raise SimulationError(f"{ready} must be high in every lane while the engine is idle")
 
@@ -133,7 +151,8 @@ class Run:
     Members
     -------
     over : bool
-        Every command has completed or, without `auto_clear`, the engine stands at a stop.
+        Every command has completed or, without `auto_clear`, the engine stands at a stop; and all
+        accesses are done.
     steady : bool
         Until an output named by `events` rises, nothing will be driven differently.
     """
@@ -144,10 +163,13 @@ class Run:
         self._pins = session.pins
         self._job = job
         self._rng = random.Random(job.seed)
-        self._pulses = dict(job.pulses)
+        self._pulses = {}  # cycle -> names
+        for cycle, name in job.pulses:
+            self._pulses.setdefault(cycle, set()).add(name)
         self._traffic = LaneTraffic(session.pins, session.config, job.accesses)
-        self._first = self._alive = session.pins.cycle
-        self._beats = None  # counters that move while the engine does, when last looked at
+        self._first = session.pins.cycle
+        self._alive = self._first  # last cycle with a step, or not the engine's turn
+        self._steps = None  # the counters of steps, when last looked at
         self._before = self._after = None  # flat counters
         self._status = 0
         self._completions = []
@@ -189,12 +211,12 @@ class Run:
         self._taking = self._chance(job.take)
         pins.set("cmd__valid", int(session.offered))
         pins.set("rsp__ready", int(self._taking))
-        pulse = self._pulses.pop(self.cycle, None)
-        if pulse is not None:
+        pulses = self._pulses.pop(self.cycle, set())
+        if pulses:
             self._quiet = self.cycle + PULSE_CYCLES
-            self._flushing = self._flushing or pulse == "soft_reset"
+            self._flushing = self._flushing or "soft_reset" in pulses
         for name in PULSES:
-            pins.set(name, int(name == pulse or (name == "clear" and self._clearing)))
+            pins.set(name, int(name in pulses or (name == "clear" and self._clearing)))
         self._traffic.drive(self.cycle)
 
     def observe(self):
@@ -204,20 +226,15 @@ class Run:
             raise SimulationError("an lmem word was read and written in one cycle")
         if self._before is None:
             self._before = pins.get("counters")
-        if session.offered and pins.get("cmd__ready"):
-            del session.pending[0]
-            session.offered = False
-            session.outstanding += 1
-            self._alive = pins.cycle
         valid = pins.get("rsp__valid")
-        if valid and self._taking:
-            payload = pins.get("rsp__payload")
-            self._completions.append((payload & WORD, payload >> 32))
-            session.outstanding -= 1
+        taken = bool(valid) and self._taking
+        if session.accepted() or taken:
             self._alive = pins.cycle
+        if taken:
+            self._complete(pins.get("rsp__payload"))
         self._traffic.observe(self.cycle)
         self._settle_stop(drained=not valid)
-        self._watch()
+        self._watch(untaken=valid and not taken)
 
     def outcome(self):
         """What the run did."""
@@ -233,13 +250,23 @@ class Run:
     def _chance(self, probability):
         return probability == 1 or self._rng.random() < probability
 
+    def _complete(self, payload):
+        index, code = payload & WORD, payload >> 32
+        if not self._session.outstanding:
+            raise SimulationError(f"completion {index} must be of a command, and there is none")
+        del self._session.outstanding[0]
+        self._completions.append((index, code))
+
     def _settle_stop(self, *, drained):
         session, irq = self._session, self._pins.get("irq")
         self._status = self._pins.get("status")
-        drained = drained and not self._status & 1 and not self._clearing
-        if self._flushing and drained and not irq and self.cycle >= self._quiet:
+        settled = self.cycle >= self._quiet
+        if self._flushing and settled and drained and not self._counter("instructions"):
             # The reset is done: what was dropped has no completion, and the counters are zero.
-            self._flushing, self._before, session.outstanding = False, 0, 0
+            self._flushing, self._before = False, 0
+            session.outstanding.clear()
+        settled = settled and not self._flushing
+        drained = drained and not self._status & 1 and not self._clearing
         session.stopped = bool(irq) and drained
         self._clearing = session.stopped and self._job.auto_clear
         finished = (
@@ -247,24 +274,45 @@ class Run:
             and not irq
             and not session.pending
             and not session.outstanding
-            and self.cycle >= self._quiet
             and not self._pulses
-            and self._traffic.idle
         )
-        self.over = finished or (session.stopped and not self._job.auto_clear)
+        stopped = session.stopped and not self._job.auto_clear
+        self.over = (finished or stopped) and settled and self._traffic.idle
         if self.over:
             self._after = self._pins.get("counters")
 
-    def _watch(self):
+    def _watch(self, *, untaken):
+        """Give up if the run lasts too long, or the engine does not do what is its turn."""
+        session = self._session
         if self.cycle > self._job.limit:
             raise SimulationError(f"run must end within {self._job.limit} cycles")
-        if self._pins.cycle - self._alive < WATCHDOG_CYCLES:
+        asked = session.offered or session.outstanding or self._pins.get("irq") or self._status & 1
+        standing = session.stopped and not self._clearing
+        if untaken or not (self._traffic.offering or (asked and not standing)):
+            self._alive = self._pins.cycle
+        waited = self._pins.cycle - self._alive
+        if waited < WATCHDOG_CYCLES:
             return
-        beats = self._pins.get("counters") >> 32 & (1 << 64) - 1
-        if beats == self._beats:
+        steps = [self._counter(name) for name in STEPS]
+        if steps != self._steps:
+            self._alive, self._steps = self._pins.cycle, steps
+        elif waited >= WATCHDOG_CYCLES + sum(map(_rows_unseen, session.outstanding)):
             raise SimulationError(
-                f"engine must not stand still for {WATCHDOG_CYCLES} cycles: "
-                f"{len(self._completions)} completions taken, {self._session.outstanding} to come, "
-                f"{len(self._session.pending)} commands waiting, status {self._status:#x}"
+                f"engine must not stand still for {waited} cycles: "
+                f"{len(self._completions)} completions taken, {len(session.outstanding)} to come, "
+                f"{len(session.pending)} commands waiting, status {self._status:#x}"
             )
-        self._alive, self._beats = self._pins.cycle, beats
+
+    def _counter(self, name):
+        return self._pins.get("counters") >> 32 * COUNTERS.index(name) & WORD
+
+
+def _rows_unseen(descriptor):
+    """Most rows of a descriptor that no counter shows: a tile's, if limits may suppress them."""
+    f = unpack(descriptor)
+    if f["opcode"] != Opcode.TILE or not (f["limit_ho"] or f["limit_wo"] or f["limit_co"]):
+        return 0
+    segments = -(-f["co"] // max(1, f["co_align"]))
+    digits = math.prod(f[f"{name}_count"] for name in DIGITS[f["segment_is_digit"] :])
+    whole = f["co_align"] if f["segment_is_digit"] else 1
+    return f["repeat_ho"] * f["repeat_wo"] * segments * whole * digits

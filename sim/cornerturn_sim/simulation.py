@@ -9,17 +9,19 @@
 """
 
 import importlib
+import operator
 from typing import NamedTuple
 
 import numpy as np
 from cornerturn.fields import COUNTERS, Status
+from cornerturn.files import check_output
 from cornerturn_model.golden import cell_dtype
 from cornerturn_model.instruction import as_descriptor
 
 from .job import Answer, Job
 from .words import from_words, to_words
 
-__all__ = ["BACKENDS", "Result", "Simulation"]
+__all__ = ["BACKENDS", "Result", "Simulation", "check_simulation"]
 
 BACKENDS = {
     "pysim": (".pysim", "PysimBackend"),
@@ -40,6 +42,36 @@ class Result(NamedTuple):
     answers: tuple[Answer, ...]  # of the lane accesses
 
 
+def check_simulation(config, sim, vcd=None):
+    """Find out, before anything is built, whether a configuration can be simulated as asked.
+
+    Parameters
+    ----------
+    config : Config
+    sim : str
+        ``"model"``, or a backend of :class:`Simulation`.
+    vcd : path or None
+        Where to write the waveform.
+
+    Raises
+    ------
+    ValueError
+        If there is no such simulation, or nothing to simulate.
+    OSError
+        If the waveform cannot be written.
+    """
+    if sim not in ("model", *BACKENDS):
+        raise ValueError(f"sim must be one of model, {', '.join(BACKENDS)}, not {sim!r}")
+    if sim == "model":
+        if vcd is not None:
+            raise ValueError("vcd must be left out with sim 'model', which has no signals")
+        return
+    if config.lmem != "inferred":
+        raise ValueError(f"lmem must be 'inferred' for simulation, not {config.lmem!r}")
+    if vcd is not None:
+        check_output(vcd, folders=False)
+
+
 class Simulation:
     """An engine in a simulator, driven as a host would: through its streams and lane ports.
 
@@ -57,8 +89,8 @@ class Simulation:
 
     Raises
     ------
-    ValueError
-        If there is no such backend.
+    OSError, ValueError
+        As :func:`check_simulation`.
     RuntimeError
         If the backend's tools are missing, or the design does not build.
     """
@@ -66,6 +98,7 @@ class Simulation:
     def __init__(self, config, backend="pysim", *, vcd=None, seed=0):
         if backend not in BACKENDS:
             raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, not {backend!r}")
+        check_simulation(config, backend, vcd)
         module, name = BACKENDS[backend]
         self.config = config
         self.backend = backend
@@ -102,20 +135,26 @@ class Simulation:
         Raises
         ------
         TypeError, ValueError
-            If the array is of another type, or does not fit.
+            If the array is of another type, does not fit, or has values that no cell holds.
         """
-        array = np.asarray(array)
+        array, lane, cell = np.asarray(array), operator.index(lane), operator.index(cell)
         if array.dtype != cell_dtype(self.config):
             raise TypeError(f"array must be of {cell_dtype(self.config)}, not {array.dtype}")
         if array.ndim != 2:
             raise ValueError(f"array must be of shape (lanes, cells), not {array.shape!r}")
         self._check_box(lane, cell, *array.shape)
+        if array.size and array.max() >> self.config.cell_width:
+            raise ValueError(
+                f"array must be below 2**{self.config.cell_width} everywhere, "
+                f"not {int(array.max())!r}"
+            )
         if array.size:
             self._backend.call("write", to_words(self.config, array, lane, cell))
 
     def read(self, *, lane=0, cell=0, lanes=None, cells=None):
         """Cells as an array (lanes, cells): of the whole lmem, or of the given box."""
         config = self.config
+        lane, cell = operator.index(lane), operator.index(cell)
         lanes = config.lanes - lane if lanes is None else lanes
         cells = config.cells - cell if cells is None else cells
         self._check_box(lane, cell, lanes, cells)
@@ -141,12 +180,16 @@ class Simulation:
 
         Raises
         ------
+        TypeError, ValueError
+            If an instruction or an option has a value that there is not.
         SimulationError
             If the engine hangs, or an SRAM word is read and written in one cycle.
         """
         self._runs += 1
         options.setdefault("seed", hash((self._seed, self._runs)))
-        job = Job(commands=tuple(as_descriptor(item) for item in program), **options)
+        job = Job(commands=tuple(_descriptors(program)), **options)
+        for access in job.accesses:
+            access.check(self.config)
         outcome = self._backend.call("run", job)
         counters = dict(zip(COUNTERS, outcome.counters, strict=True))
         return Result(
@@ -165,3 +208,12 @@ class Simulation:
                 raise ValueError(
                     f"{name} must be within 0 to {size - 1}, not {first} to {first + count - 1}"
                 )
+
+
+def _descriptors(program):
+    """The descriptors of a program's items; an error says which of them it is about."""
+    for index, item in enumerate(program):
+        try:
+            yield as_descriptor(item)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"instruction {index}: {error}") from None

@@ -9,8 +9,9 @@ from cornerturn.config import Config
 from cornerturn.fields import Status
 from cornerturn_model import golden
 from cornerturn_model.instruction import Across, Along, Digit, Fence, Halt, Limits, Nop, Swap, Tile
+from cornerturn_sim.job import Access, Answer
 from cornerturn_sim.pins import SimulationError
-from cornerturn_sim.simulation import Simulation
+from cornerturn_sim.simulation import BACKENDS, Simulation, check_simulation
 from hypothesis import given, settings
 from programs import breakable, broken
 
@@ -189,6 +190,70 @@ def test_soft_reset_ends_a_stop(simulation):
     assert simulation.run([Nop()]).completions[-1][1] == Status.OK
 
 
+def test_soft_reset_at_any_cycle_forgets_exactly_what_it_drops(simulation):
+    for cycle in range(0, 50, 3):
+        simulation.reset()
+        simulation.run([Nop()] * 4)
+        program = [FIRST, Nop(), Halt(), SECOND]
+        result = simulation.run(program, pulses=((cycle, "soft_reset"),), auto_clear=False)
+        indices = [index for index, _ in result.completions]
+        first = indices.index(0) if 0 in indices else len(indices)
+        assert indices[:first] == list(range(4, 4 + first))
+        assert indices[first:] == list(range(len(indices) - first))
+        assert result.counters["instructions"] == len(indices) - first
+        simulation.read()
+        # The rest runs, and then nothing is left.
+        indices = indices[first:] + [index for index, _ in simulation.run([Nop()]).completions]
+        assert indices == list(range(len(indices)))
+
+
+@pytest.mark.parametrize(
+    "program", [[Swap(0, 0, 3)], [Nop(), Nop()], [FIRST, Nop(), Halt(), SECOND]]
+)
+def test_a_command_left_on_offer_runs_once(program, simulation, noise):
+    """Between the runs cycles pass, in which the standing engine may accept it."""
+    lmem = noise(CONFIG)
+    for cycle in range(0, 40, 3):
+        simulation.reset()
+        simulation.load(lmem)
+        stopped = simulation.run(program, pulses=((cycle, "abort"),), auto_clear=False)
+        assert stopped.stopped
+        simulation.load(simulation.read())
+        completions = stopped.completions + simulation.run([]).completions
+        assert [index for index, _ in completions] == list(range(len(program)))
+        if cycle < 8:  # nothing has issued yet
+            assert stopped.completions == []
+            np.testing.assert_array_equal(simulation.read(), after(lmem, *program))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_commands_offered_by_chance_run_once(seed, simulation):
+    program = [Nop(), Halt(), Nop(), Nop()]
+    stopped = simulation.run(program, auto_clear=False, offer=0.1, seed=seed)
+    assert stopped.completions == [(0, Status.OK), (1, Status.OK)]
+    simulation.read()
+    assert simulation.run([]).completions == [(2, Status.OK), (3, Status.OK)]
+
+
+def test_a_stopped_run_ends_its_accesses(simulation):
+    """Nothing of them is left on the ports for the cycles after it."""
+    accesses = (Access(cycle=200, lane=1, word=3, data=0x0201, mask=3),)
+    result = simulation.run([Halt()], accesses=accesses, auto_clear=False)
+    assert result.stopped
+    assert result.answers == (Answer(200),)
+    simulation.load(np.array([[7, 8]], np.uint8), lane=1, cell=6)
+    np.testing.assert_array_equal(simulation.read(lane=1, cell=6, lanes=1, cells=2), [[7, 8]])
+
+
+def test_pulses_of_one_cycle_are_all_given(simulation):
+    simulation.run([Nop()])
+    # Without the soft reset the index would go on, without the abort nothing would stop.
+    pulses = ((2, "soft_reset"), (2, "clear"), (9, "clear"), (9, "abort"))
+    result = simulation.run([], pulses=pulses, auto_clear=False)
+    assert result.stopped
+    assert simulation.run([Nop()]).completions == [(0, Status.OK)]
+
+
 def test_clear_of_a_running_engine_changes_nothing(simulation, noise):
     program = [FIRST, Swap(0, 0, 4), SECOND]
     model = golden.run(CONFIG, noise(CONFIG), program)
@@ -204,6 +269,22 @@ def test_completions_not_taken_hold_the_engine_up_and_lose_nothing(simulation, c
     assert result.counters["stalls_completion"] > 0
 
 
+@pytest.mark.parametrize("options", [{"offer": 0.0002}, {"take": 0.0002}])
+def test_a_host_may_take_any_time(options, simulations):
+    simulation = simulations(CONFIG, "icarus")
+    result = simulation.run([Nop(), FIRST, Nop()], seed=1, **options)
+    assert result.completions == [(index, Status.OK) for index in range(3)]
+
+
+def test_an_idle_host_may_come_back_late(simulations):
+    simulation = simulations(CONFIG, "icarus")
+    accesses = (Access(cycle=15000, lane=0, word=0),)
+    result = simulation.run([Nop()], accesses=accesses, pulses=((12000, "clear"),))
+    assert result.answers[0].cycle == 15000
+    result = simulation.run([Halt()], accesses=accesses, auto_clear=False)
+    assert (result.stopped, result.answers[0].cycle) == (True, 15000)
+
+
 def test_a_run_without_end_is_given_up(simulations):
     simulation = simulations(CONFIG)
     with pytest.raises(SimulationError, match="run must end within 20 cycles"):
@@ -217,10 +298,41 @@ def test_there_are_three_backends():
         Simulation(CONFIG, "x")
 
 
+def test_a_memory_of_the_users_is_not_simulated():
+    for sim in BACKENDS:
+        with pytest.raises(
+            ValueError, match=r"^lmem must be 'inferred' for simulation, not 'blackbox'$"
+        ):
+            Simulation(CONFIG.replace(lmem="blackbox"), sim)
+    with pytest.raises(ValueError, match=r"^sim must be one of model, pysim, icarus, verilator"):
+        check_simulation(CONFIG, "x")
+
+
 @pytest.mark.parametrize(("options", "message"), [
     ({"offer": 0}, "offer must be above 0 and at most 1, not 0"),
     ({"pulses": ((1, "x"),)}, "pulse must be one of clear, abort, soft_reset, not 'x'"),
+    ({"pulses": ((-1, "abort"),)}, "cycle of a pulse must be at least 0, not -1"),
+    ({"pulses": ((1.5, "abort"),)}, "cycle of a pulse must be an integer, not 1.5"),
+    ({"accesses": (Access(cycle=-1, lane=0, word=0),)},
+     "cycle of an access must be at least 0, not -1"),
+    ({"accesses": (Access(cycle=0, lane=5, word=0),)}, "lane of an access must be 0 to 4, not 5"),
+    ({"accesses": (Access(cycle=0, lane=0, word=32),)},
+     "word of an access must be 0 to 31, not 32"),
+    ({"accesses": (Access(cycle=0, lane=0, word=0, data=1 << 16, mask=3),)},
+     "data of an access must be 0 to 65535, not 65536"),
+    ({"accesses": (Access(cycle=0, lane=0, word=0, data=1, mask=4),)},
+     "mask of an access must be 0 to 3, not 4"),
 ])  # fmt: skip
 def test_a_job_is_checked(options, message, simulations):
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}$"):
         simulations(CONFIG).run([], **options)
+
+
+@pytest.mark.parametrize(("item", "message"), [
+    (Swap(-1, 0, 2), "instruction 1: in_lane must be 0 to 4294967295, not -1"),
+    (1 << 2048, f"instruction 1: descriptor must be 0 to 2**2048 - 1, not {1 << 2048}"),
+    ("nop", "instruction 1: program item must be an instruction or a descriptor, not 'nop'"),
+])  # fmt: skip
+def test_a_bad_instruction_is_named(item, message, simulations):
+    with pytest.raises((TypeError, ValueError), match=f"^{re.escape(message)}$"):
+        simulations(CONFIG).run([Nop(), item])

@@ -57,6 +57,8 @@ def test_part_of_a_buffer(driver):
     np.testing.assert_array_equal(driver.read(buffer, 3)[0], [1, 2, 3])
     with pytest.raises(ValueError, match=r"array must be at most \(2, 12\), not \(3, 1\)"):
         driver.write(buffer, np.zeros((3, 1), np.uint8))
+    with pytest.raises(ValueError, match=r"^cells must be 0 to 12, not 13$"):
+        driver.read(buffer, 13)
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 100)) | st.integers(0, 9), max_size=25))

@@ -110,6 +110,8 @@ def test_load_and_read_any_box(backend, simulations, noise):
     lmem[2:5, 5:12] = box
     np.testing.assert_array_equal(simulation.read(), lmem)
     np.testing.assert_array_equal(simulation.read(lane=2, cell=5, lanes=3, cells=7), box)
+    lane, cell = np.int8([2, 5])
+    np.testing.assert_array_equal(simulation.read(lane=lane, cell=cell, lanes=3, cells=7), box)
 
 
 def test_engine_without_lane_ports_has_them_in_simulation(simulations, noise):
@@ -129,6 +131,15 @@ def test_what_does_not_fit_is_refused(array, options, message, simulations):
     with pytest.raises((TypeError, ValueError)) as error:
         simulations(CONFIG).load(array, **options)
     assert str(error.value) == message
+
+
+def test_values_that_no_cell_holds_are_refused(simulations):
+    config = Config(lanes=3, cell_width=4, beat_cells=2, cells=16)
+    simulation = simulations(config)
+    simulation.load(np.array([[15]], np.uint8))
+    with pytest.raises(ValueError, match=r"^array must be below 2\*\*4 everywhere, not 17$"):
+        simulation.load(np.array([[3, 17]], np.uint8))
+    np.testing.assert_array_equal(simulation.read(lanes=1, cells=2), [[15, 0]])
 
 
 def test_words_of_every_cell_width_hold_cells_in_order():

@@ -6,9 +6,10 @@ import einops
 import numpy as np
 import pytest
 from cornerturn.config import PRESETS, Config
+from cornerturn_sim.arrays import read_array, write_array
 from cornerturn_sim.build import missing
 from cornerturn_sim.patterns import resolve
-from cornerturn_sim.relayout import read_array, relayout, relayout_file, write_array
+from cornerturn_sim.relayout import relayout, relayout_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image

@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cornerturn.config import PRESETS
-from cornerturn_sim import cli, program
+from cornerturn.fields import Tag
+from cornerturn_model.instruction import Across, Along, Digit, Limits, Segment, Tile
+from cornerturn_sim import arrays, cli, program
 from cornerturn_sim.pins import SimulationError
 
 ROOT = Path(__file__).parents[2]
@@ -138,6 +140,30 @@ def test_regs_writes_the_formats_asked_for(call, tmp_path):
             ["run", EXAMPLE, "--sim", "model", "--vcd", "x.vcd"],
             "vcd must be left out with sim 'model', which has no signals",
         ),
+        *(
+            (["run", EXAMPLE, "--sim", sim, *options], message)
+            for sim in ("pysim", "icarus", "verilator")
+            for options, message in (
+                (["--vcd", "none/x.vcd"], "none/x.vcd: No such file or directory"),
+                (["--vcd", "."], ".: Is a directory"),
+                (
+                    ["--lmem", "blackbox"],
+                    "lmem must be 'inferred' for simulation, not 'blackbox'",
+                ),
+            )
+        ),
+        (["run", EXAMPLE, "-o", "res"], "output must be a .npy file, not 'res'"),
+        (["run", EXAMPLE, "-o", "."], "output must be a .npy file, not '.'"),
+        (["run", EXAMPLE, "-o", f"{EXAMPLE}/x.npy"], f"{EXAMPLE}/x.npy: Not a directory"),
+        (
+            ["run", EXAMPLE, "--seed", -1],
+            "Invalid value for '--seed': Input should be greater than or equal to 0",
+        ),
+        (
+            ["verilog", "--config", "tiny", "-o", "x.json"],
+            "output must not end in .json, as its description does, not 'x.json'",
+        ),
+        (["verilog", "--config", "tiny", "-o", "."], ".: Is a directory"),
     ],
 )
 def test_bad_usage_is_one_line_and_leaves_nothing(call, tmp_path, arguments, message):
@@ -212,10 +238,10 @@ def test_config_of_a_program(call, tmp_path):
 
 def test_lmem_of_a_program(tmp_path):
     config = PRESETS["tiny"]
-    address = program.initial_lmem(config, pattern="address")
+    address = arrays.initial_lmem(config, pattern="address")
     assert [address[1, 2], address[3, 255]] == [18, (48 + 255) % 256]
-    assert not program.initial_lmem(config).any()
-    first, second = (program.initial_lmem(config, pattern="random", seed=n) for n in (1, 2))
+    assert not arrays.initial_lmem(config).any()
+    first, second = (arrays.initial_lmem(config, pattern="random", seed=n) for n in (1, 2))
     assert not np.array_equal(first, second)
     np.save(tmp_path / "lmem.npy", first)
     path = program_file(tmp_path, 'config = "tiny"\nlmem = {file = "lmem.npy"}\n')
@@ -232,6 +258,7 @@ def test_seed_option_changes_the_lmem(call, tmp_path):
 
 
 TILE = '[[instruction]]\nop = "tile"\nsrc = {along = {lane = 0, cell = 0}}\n'
+SWAP = '[[instruction]]\nop = "swap"\nlane = 0\ncell = 0\n'
 
 
 @pytest.mark.parametrize(
@@ -267,12 +294,54 @@ TILE = '[[instruction]]\nop = "tile"\nsrc = {along = {lane = 0, cell = 0}}\n'
         ),
         (
             f"{TILE}digits = [{{count = 1, in_step = [1]}}]",
-            "in_step of a digit of instruction 0 (tile) must be [lanes, cells], not [1]",
+            "in_step of item 0 of digits of instruction 0 (tile) must be [lanes, cells], not [1]",
         ),
         (
             f"{TILE}n = {{co = 4}}",
             "n of instruction 0 (tile) must name co_align",
         ),
+        (
+            "[[instruction]]\nop = []",
+            "op of instruction 0 must be one of tile, swap, fence, halt, nop, not []",
+        ),
+        (
+            f"{TILE}n = 1979-05-27",
+            "n of instruction 0 (tile) must be an integer, not datetime.date(1979, 5, 27)",
+        ),
+        (f"{TILE}n = true", "n of instruction 0 (tile) must be an integer, not True"),
+        (f"{TILE}n = -1", "n of instruction 0 (tile) must be 0 to 4294967295, not -1"),
+        (
+            f"{TILE}digits = [{{count = 1}}, {{count = -1}}]",
+            "count of item 1 of digits of instruction 0 (tile) must be 0 to 4294967295, not -1",
+        ),
+        (f"{TILE}limits = 3", "limits of instruction 0 (tile) must be a table, not 3"),
+        (
+            f'{TILE}row_tag = "n"',
+            "row_tag of instruction 0 (tile) must be one of none, ho, wo, co, not 'n'",
+        ),
+        (f"{SWAP}n = {{co = 2}}", "n of instruction 0 (swap) must be an integer, not {'co': 2}"),
+        (
+            f"{SWAP}n = 2\nelement_cells = {{a = 1}}",
+            "element_cells of instruction 0 (swap) must be an integer, not {'a': 1}",
+        ),
+        (f"{SWAP}n = -1", "instruction 0 (swap): n must be 0 to 16777215, not -1"),
+        (
+            f"{SWAP}n = 1\n{SWAP}n = 1\nelement_cells = 3",
+            "instruction 1 (swap): element_cells must be 1, 2, 4 or 8, not 3",
+        ),
+        ("[lmem]\nfile = 5", "file of [lmem] must be a string, not 5"),
+        ('[lmem]\nseed = "x"', "seed must be an integer of at least 0, not 'x'"),
+        ("[lmem]\nseed = -4", "seed must be an integer of at least 0, not -4"),
+        ('[lmem]\nfile = "none.npy"', "none.npy: No such file or directory"),
+        (
+            '[lmem]\nfile = "program.toml"',
+            "program.toml must be an image that can be read: cannot identify image file ",
+        ),
+        (
+            "config = [1]",
+            "config of program program.toml must be a name or a table, not [1]",
+        ),
+        ("[config]\nlanes = []", "lanes must be an integer, not []"),
     ],
 )
 def test_errors_in_a_program(call, tmp_path, text, message):
@@ -281,6 +350,48 @@ def test_errors_in_a_program(call, tmp_path, text, message):
     assert (status, out) == (2, "")
     assert err.startswith(f"error: {message}")
     assert err.count("\n") == 1
+
+
+def test_a_program_says_all_that_an_instruction_can(tmp_path):
+    text = """
+[[instruction]]
+op = "tile"
+src = {across = {lane = 1, cell = 2, step = 3}}
+dst = {along = {lane = 4, cell = 5}}
+n = {co = 9, co_align = 2, in_step = [1, -1], out_step = [0, 6], tag = "co", multiplier = 2}
+digits = [{count = 3, in_step = [0, 4], tag = "ho", multiplier = 1}, {count = 2}]
+element_cells = 2
+ho = {count = 7, out_step = [1, 0]}
+wo = {count = 8, tag = "wo"}
+limits = {ho = 10, co = 12}
+row_tag = "co"
+"""
+    digits = (Digit(3, (0, 4), tag=Tag.HO, multiplier=1), Digit(2))
+    tile = Tile(
+        Across(1, 2, 3), Along(4, 5), Segment(9, 2, (1, -1), (0, 6), Tag.CO, 2), digits, 2,
+        Digit(7, out_step=(1, 0)), Digit(8, tag=Tag.WO), Limits(ho=10, co=12), Tag.CO,
+    )  # fmt: skip
+    assert program.read_program(program_file(tmp_path, text)).instructions == [tile]
+
+
+def test_relayout_writes_nothing_else_than_it_says(call, tmp_path):
+    np.save(tmp_path / "in.npy", np.zeros((3, 4), np.uint8))
+    for name, message in (
+        ("x.xyz", "output must be a .npy file or an image, not 'x.xyz'"),
+        (".", ".: Is a directory"),
+        ("in.npy/x.npy", "in.npy/x.npy: Not a directory"),
+    ):
+        arguments = ["relayout", "a b -> b a", "in.npy", "-o", name, "--sim", "model"]
+        assert call(*arguments) == (2, "", f"error: {message}\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.npy"]
+
+
+@pytest.mark.parametrize("name", ["in.npy", "in.png"])
+def test_an_input_that_is_no_array_is_named(call, tmp_path, name):
+    (tmp_path / name).touch()
+    status, out, err = call("relayout", "a b -> b a", name, "-o", "x.npy", "--sim", "model")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"error: {name} must be ")
 
 
 def test_relayout_of_a_file(call, tmp_path):

@@ -13,6 +13,7 @@ SOURCES = sorted(
 )
 
 LAYERS = (
+    ("cornerturn.files",),
     ("cornerturn.config",),
     ("cornerturn.fields",),
     ("cornerturn.registers",),

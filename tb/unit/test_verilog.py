@@ -237,6 +237,27 @@ def test_an_unknown_top_is_refused(tmp_path):
         write_verilog(PRESETS["tiny"], tmp_path / "e.v", "chip")
 
 
+def test_other_files_of_that_name_are_replaced(tmp_path):
+    path = tmp_path / "engine.v"
+    path.write_bytes(b"\xff\xfe")
+    write_verilog(PRESETS["tiny"], path)
+    assert path.read_text() == cached_text(PRESETS["tiny"])
+
+
+@pytest.mark.parametrize(("name", "error", "message"), [
+    ("x.json", ValueError, "output must not end in .json, as a file beside it does, not 'x.json'"),
+    ("x.core", ValueError, "output must not end in .core, as a file beside it does, not 'x.core'"),
+    (".", IsADirectoryError, "[Errno 21] Is a directory: '.'"),
+    ("folder.v", IsADirectoryError, "[Errno 21] Is a directory: 'folder.json'"),
+])  # fmt: skip
+def test_two_files_need_two_names(name, error, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("folder.json").mkdir()
+    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+        write_verilog(PRESETS["tiny"], Path(name))
+    assert list(tmp_path.iterdir()) == [tmp_path / "folder.json"]
+
+
 @pytest.mark.parametrize("top", TOPS)
 def test_description_beside_the_verilog(tmp_path, top):
     config = PRESETS["tiny"]
