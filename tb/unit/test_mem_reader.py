@@ -95,7 +95,7 @@ def test_rows_of_every_kind(config):
 @pytest.mark.full
 @each
 def test_many_rows_of_every_kind(config):
-    check_random_rows(config, range(100, 120), 100)
+    check_random_rows(config, range(100, 110), 100)
 
 
 @each
@@ -271,6 +271,22 @@ def test_the_address_is_there_when_the_beat_is():
     run(MemReader, DEFAULT, scenario)
 
 
+def test_error_address_after_a_flush_in_a_burst():
+    async def scenario(new):
+        side = new(errors={START + 2048})
+        side.requests = rows_at([START], 2000)
+        while sum(len(burst.beats) for burst in side.rules.reads) < 20:
+            await side.step()
+        side.flush = 1
+        await side.step()
+        side.flush = 0
+        side.requests = rows_at([START + 2048], 8)
+        await side.until_idle()
+        assert (side.seen["error"], side.seen["error_address"]) == (1, START + 2048)
+
+    run(MemReader, DEFAULT, scenario)
+
+
 def check_flush(config, seeds):
     async def scenario(new):
         for seed in seeds:
@@ -288,6 +304,8 @@ def check_flush(config, seeds):
             side.drop_offers()
             side.out.clear()
             rows = some_rows(config, rng, 20)
+            words = words_of(config, rows)
+            side.memory.errors = set(rng.sample(words, 2))
             side.requests = list(rows)
             asked = len(side.rules.reads)
             await side.step()
@@ -298,6 +316,7 @@ def check_flush(config, seeds):
                 assert not side.out
             await side.until_idle()
             check(side, rows)
+            assert side.seen["error_address"] == next(w for w in words if w in side.memory.errors)
 
     run(MemReader, config, scenario)
 
@@ -311,4 +330,4 @@ def test_flush_at_any_time(config):
 @pytest.mark.full
 @each
 def test_flush_at_many_times(config):
-    check_flush(config, range(100, 150))
+    check_flush(config, range(100, 120))

@@ -142,7 +142,7 @@ def test_rows_of_every_kind(config):
 @pytest.mark.full
 @each
 def test_many_rows_of_every_kind(config):
-    check_random_rows(config, range(100, 120), 100)
+    check_random_rows(config, range(100, 110), 100)
 
 
 @each
@@ -406,4 +406,4 @@ def test_flush_at_any_time(config):
 @pytest.mark.full
 @each
 def test_flush_at_many_times(config):
-    check_flush(config, range(100, 150))
+    check_flush(config, range(100, 120))

@@ -69,11 +69,12 @@ def test_a_beat_that_opens_in_two_words_takes_two_cycles():
         assert beat["beat"] & (1 << 40) - 1 == memory(6, 5, 2 * k)
 
 
-def test_flush_drops_what_is_inside():
+@pytest.mark.parametrize("cycle", [20, 21])
+def test_flush_drops_what_is_inside(cycle):
     """The word before, too: the row that follows opens."""
     places = [place(6, 5, opens=1) for _ in range(60)]
-    seen = beats_of(places, flush=21)
-    after = [beat for cycle, beat in seen["o_beat"] if cycle > 21]
-    first = sum(cycle <= 21 for cycle, _ in seen["i_word"])
+    seen = beats_of(places, flush=cycle)
+    after = [beat for now, beat in seen["o_beat"] if now > cycle]
+    first = sum(now <= cycle for now, _ in seen["i_word"])
     for k, beat in enumerate(after):
         assert beat["beat"] & (1 << 40) - 1 == memory(6, 5, first + 2 * k)
