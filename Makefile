@@ -9,7 +9,7 @@ STAMP := $(VENV)/.cornerturn
 TOOLS := g++ perl ccache iverilog
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lint test test-full verilog bench clean tools
+.PHONY: help setup demo lint test test-full verilog bench synth clean tools
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,6 +36,9 @@ verilog: $(STAMP) ## Write build/cornerturn.v and its .json
 
 bench: $(STAMP) ## Print the benchmark table
 	$(BIN)/cornerturn bench
+
+synth: $(STAMP) ## Print the recorded area and timing; fail past a bound
+	$(BIN)/cornerturn synth --results
 
 clean: ## Remove everything that make has made
 	rm -rf build $(VENV)

@@ -10,6 +10,7 @@ one, so that 64 lanes are one module instantiated 64 times::
 The same input gives the same bytes: no path, no date, and the pinned yosys whatever is on `PATH`.
 """
 
+import collections
 import json
 import re
 import subprocess
@@ -210,6 +211,68 @@ def rtlil_to_verilog(text):
 _NAME = r"\\\S+ |\w+"
 
 
+def _inline(body):
+    """The same with operations written where they are used, for yosys names each of them.
+
+    A net that yosys named, and one place uses, gives way to its expression where that means the
+    same: as all that a register of its width takes; or if it is of one bit whatever it stands in (a
+    comparison, a reduction, or a bitwise operation on bits).
+    """
+    declared = re.findall(
+        rf"^  (?:input|output|wire|reg)( signed)?( \[\d+:\d+\])? ({_NAME})(?: = .*)?;$", body, re.M
+    )
+    ranges = {name: signed + width for signed, width, name in declared}
+    uses = collections.Counter(re.findall(r"\b_\d+_\b", body))
+    assigned = dict(re.findall(r"^  assign (_\d+_) = (.*);$", body, re.M))
+    # A declaration, an assignment, a use.
+    once = {name for name in assigned if uses[name] == 3}
+    net = rf"(?:{_NAME})(?:\[\d+(?::\d+)?\])?"
+    one_bit = re.compile(rf"[|&!] {net}|{net} (?:[=!]=|[<>]=?) (?:{net}|\d+'h[\da-f]+)")
+    bitwise = re.compile(rf"(?:~ |{net} \? )?({net})(?: [&|^:] ({net}))?")
+
+    def is_bit(expression):
+        if one_bit.fullmatch(expression):
+            return True
+        match = bitwise.fullmatch(expression)
+        return match and all(
+            ranges.get(operand) == "" or re.search(r"\[\d+\]$", operand)
+            for operand in filter(None, match.groups())
+        )
+
+    def expand(expression, room):
+        """An expression in at most `room` characters, and the nets it has no need of any more."""
+        gone = set()
+        for name in re.findall(r"\b_\d+_\b", expression):
+            if name in once and is_bit(assigned[name]):
+                inner, inner_gone = expand(assigned[name].replace("~ ", "! "), room)
+                longer = re.sub(rf"\b{name}\b", lambda _, inner=inner: f"({inner})", expression)
+                if len(longer) <= room:
+                    expression = longer
+                    gone |= {name} | inner_gone
+        return expression, gone
+
+    gone = set()
+    lines = []
+    for line in body.split("\n"):
+        if match := re.fullmatch(r"(  assign .* = |.* <= |.*if \()(.*)([;)].*)", line):
+            head, expression, tail = match.groups()
+            room = 100 - len(head + tail)
+            target = re.search(rf"({_NAME}) <= $", head)
+            if target and expression in once and ranges[expression] == ranges.get(target[1]):
+                whole = assigned[expression]
+                if len(whole) <= room:
+                    gone.add(expression)
+                    expression = whole
+            expression, inner_gone = expand(expression, room)
+            gone |= inner_gone
+            line = head + expression + tail
+        lines.append(line)
+    kept = re.compile(r"  (?:wire(?: \[\d+:\d+\])?|assign) (_\d+_)(?: = .*)?;")
+    return "\n".join(
+        line for line in lines if not ((match := kept.fullmatch(line)) and match[1] in gone)
+    )
+
+
 def _lay_out(module):
     """A module of yosys, which writes a line for each name, with ANSI ports and full lines."""
     ports = {}
@@ -232,6 +295,7 @@ def _lay_out(module):
         return _fill(match[1], [pin.strip("\n ") for pin in match[2].split(",\n")], ");")
 
     name, order, body = re.match(r"module (\S+)\((.*?)\);\n(.*)", module, re.S).groups()
+    body = _inline(body)
     declaration = rf"(input|output|wire|reg)((?: signed)?(?: \[\d+:\d+\])?) ({_NAME})( = [^;]+)?;"
     body = re.sub(rf"^((?:  \(\*.*\*\)\n)*)  {declaration}\n", collect, body, flags=re.M)
     body = re.sub(

@@ -2,7 +2,7 @@
 
 ::
 
-    cornerturn verilog | info | run | relayout | bench | demo
+    cornerturn verilog | info | run | relayout | bench | demo | synth
         status 0: done     1: a mismatch, or a simulation that failed     2: bad usage
 
 An error is one line on stderr. With ``--json`` a command prints one JSON object and nothing else.
@@ -291,6 +291,72 @@ def demo(
             console.print(title)
             console.print(_pairs(_plain(part)))
         console.print("written:", *report["files"], sep="\n  ")
+    return _status(report)
+
+
+@app.command()
+@configured
+def synth(
+    *,
+    configure,
+    target: Annotated[
+        str, typer.Option(help="ecp5, ice40, xilinx, generic (gate equivalents) or asic.")
+    ] = "ecp5",
+    top: Annotated[
+        str, typer.Option(help="engine, tiu, lane, or any other block as xbar or check.")
+    ] = "engine",
+    liberty: Annotated[
+        Path | None, typer.Option(help="Cells for asic; without: Debian's qflow-tech-osu018.")
+    ] = None,
+    blocks: Annotated[bool, typer.Option(help="Measure every block as well.")] = True,
+    pnr: Annotated[bool, typer.Option("--pnr", help="Place and route, for fmax: minutes.")] = False,
+    seed: Annotated[int, typer.Option(help="Of place and route.")] = 1,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Area and time beside other transposers.")
+    ] = False,
+    results: Annotated[
+        bool, typer.Option("--results", help="Print synth/results.csv; fail past a bound.")
+    ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Measure synth/results.csv anew, then the same.")
+    ] = False,
+    as_json: AsJson = False,
+):
+    """Synthesize the engine or a part of it: area, and with --pnr fmax and the slowest paths.
+
+    Example: cornerturn synth --config tiny --target ecp5 --top tiu --pnr
+    """
+    from cornerturn_synth import report as reports
+    from cornerturn_synth.compare import compare as compared
+    from cornerturn_synth.flow import measure
+    from cornerturn_synth.results import failures, load
+    from cornerturn_synth.results import record as recorded
+
+    watched = sys.stderr.isatty() and not as_json
+    screen = Console(stderr=True, quiet=not watched)
+    progress = functools.partial(track, description="synth", console=screen, disable=not watched)
+    options = {"liberty": liberty, "pnr": pnr, "seed": seed}
+    lines = []
+    if results or record:
+        rows = recorded(liberty, track=progress) if record else load()
+        lines = failures(rows)
+        report = {"rows": rows, "failures": lines, "match": not lines}
+        table = reports.results_table(rows)
+    elif compare:
+        rows = compared(configure(), target, **options, track=progress)
+        report, table = {"rows": rows}, reports.comparison_table(rows)
+    else:
+        with screen.status("synth"):
+            report = measure(configure(), target, top=top, blocks=blocks, **options)
+        table = reports.area_table(report)
+        lines = reports.timing_lines(report["timing"]) if pnr else []
+    if as_json:
+        _print_json(report)
+    else:
+        console = _console()
+        console.print(table)
+        for line in lines:
+            console.print(line, soft_wrap=True)
     return _status(report)
 
 

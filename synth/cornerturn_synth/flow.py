@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from importlib import metadata
+from importlib import metadata, util
 from pathlib import Path
 
 from cornerturn.verilog import versions
@@ -92,7 +92,7 @@ def measure(config, target, *, top="engine", liberty=None, blocks=False, pnr=Fal
         "target": target.name,
         "top": top if isinstance(top, str) else type(top).__name__,
         "config": config.parameters(),
-        "versions": tool_versions(target),
+        "versions": tool_versions(target if pnr else None),
     }
     text, name = netlist(config, top)
     with tempfile.TemporaryDirectory() as folder:
@@ -184,7 +184,14 @@ def synthesize(text, top, target, folder, *, kept=HOPS, flat=False):
     Returns
     -------
     Modules
+
+    Raises
+    ------
+    RuntimeError
+        If yosys is not installed, or fails.
     """
+    if util.find_spec("pyosys") is None:
+        raise RuntimeError("synthesis needs yosys: pip install 'cornerturn[synth]'")
     folder = Path(folder)
     script = _SCRIPT
     if flat:
@@ -215,17 +222,21 @@ def _cells(path):
     }
 
 
-def tool_versions(target):
-    """Versions of everything that the figures of a target depend on."""
-    packages = ["pyosys"]
-    if target.nextpnr:
-        packages.append(f"yowasp-nextpnr-{target.nextpnr}")
-    found = {name: _version(name) for name in packages}
-    return versions() | {name: version for name, version in found.items() if version}
+def tool_versions(placed=None):
+    """Versions of everything that figures depend on.
+
+    Parameters
+    ----------
+    placed : Target or None
+        The target they were placed and routed for.
+    """
+    tools = ["pyosys", *([f"yowasp-nextpnr-{placed.nextpnr}"] if placed else [])]
+    return versions() | {tool: _version(tool) for tool in tools}
 
 
 def _version(package):
+    """Of an installed package; the tool's own error says how to get one that is not."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
-        return None
+        return "none"

@@ -8,7 +8,7 @@ import pytest
 from cornerturn.config import Config
 from cornerturn.fields import Status
 from cornerturn_model import golden
-from cornerturn_model.instruction import Across, Along, Digit, Fence, Halt, Nop, Swap, Tile
+from cornerturn_model.instruction import Across, Along, Digit, Fence, Halt, Limits, Nop, Swap, Tile
 from cornerturn_sim.pins import SimulationError
 from cornerturn_sim.simulation import Simulation
 from hypothesis import given, settings
@@ -25,7 +25,7 @@ BUSY, HALTED, REJECTED, ABORTED = (1 << bit for bit in range(4))
 
 def code_and_index(status):
     """The rejection's code and index in the engine's status port."""
-    return Status(status >> 4 & 31), status >> 9
+    return Status(status >> 4 & 31), status >> 9 & 0xFFFFFFFF
 
 
 def after(lmem, *program):
@@ -141,6 +141,32 @@ def test_abort_of_an_idle_engine_stops_it(simulation):
     assert result.stopped
     assert result.status & ABORTED
     assert simulation.run([Nop()]).completions == [(0, Status.OK)]
+
+
+@pytest.mark.parametrize("cycle", [30, 60, 90])
+def test_abort_does_not_wait_for_rows_made_ahead(cycle, simulations):
+    """However long they are: sixty rows of 400 slots each, and the next one runs at once."""
+    simulation = simulations(Config(lanes=2, beat_cells=1, cells=512))
+    rows = Tile(Along(0, 0), Along(1, 0), 400, (Digit(60),))
+    result = simulation.run([rows, Nop()], pulses=((cycle, "abort"),), limit=200)
+    assert result.completions == [(0, Status.ABORTED), (1, Status.OK)]
+
+
+def test_a_row_outside_the_array_ends_its_instruction(simulation, noise):
+    """Three rows of five run, the fourth is in cell 64: its place is reported, the rest is not."""
+    rows = Tile(
+        Across(0, 61), Along(1, 0), 3, (Digit(5, (0, 1), (0, 4)),), limits=Limits(co=100)
+    )
+    good = Tile(Across(0, 61), Along(1, 0), 3, (Digit(3, (0, 1), (0, 4)),))
+    result = simulation.run([FIRST, rows, SECOND], auto_clear=False)
+    assert result.completions == [(0, Status.OK), (1, Status.RANGE)]
+    assert result.stopped
+    assert code_and_index(result.status) == (Status.RANGE, 1)
+    assert result.status >> 41 == 64
+    left = after(noise(CONFIG), FIRST, good)
+    np.testing.assert_array_equal(simulation.read(), left)
+    assert simulation.run([]).completions == [(2, Status.OK)]
+    np.testing.assert_array_equal(simulation.read(), after(left, SECOND))
 
 
 def test_soft_reset_aborts_drops_and_starts_from_zero(simulation, noise):

@@ -49,7 +49,7 @@ CASES = [
 
 def check(simulation, backend, compare):
     @settings(max_examples=settings.default.max_examples // SHARE[backend])
-    @given(programs(simulation.config))
+    @given(programs(simulation.config, loops=True))
     def rtl_is_model(program):
         compare(simulation, program)
 
@@ -75,7 +75,7 @@ def test_back_pressure_changes_only_the_time(backend, simulations, compare):
     chances = st.sampled_from([0.02, 0.1, 0.5, 1.0])
 
     @settings(max_examples=settings.default.max_examples // SHARE[backend] // 2)
-    @given(programs(config), chances, chances, st.integers(0, 9))
+    @given(programs(config, loops=True), chances, chances, st.integers(0, 9))
     def rtl_is_model(program, offer, take, seed):
         compare(simulation, program, timed=False, offer=offer, take=take, seed=seed)
 

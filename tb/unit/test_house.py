@@ -22,7 +22,8 @@ LAYERS = (
     ("cornerturn.soc",),
     ("cornerturn.verilog",),
     ("cornerturn_model",),
-    ("cornerturn_synth", "cornerturn_sim"),
+    ("cornerturn_synth",),
+    ("cornerturn_sim",),
 )
 """Packages and modules, lowest first; those of one line know nothing of each other."""
 

@@ -15,7 +15,6 @@ from amaranth.lib.wiring import In, Out
 
 from .. import isa
 from ..fields import RECORDS, Tag
-from ..isa import LOOPS
 
 __all__ = ["Bounds"]
 

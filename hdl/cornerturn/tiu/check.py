@@ -5,8 +5,8 @@ of eleven terms (digits, loops, the row), walked one a cycle; which of them are 
 segments and which of the rest is known by then (`Segments`)::
 
     step       0      1       2        3 .. 13          13        14        15
-    i_cmd --> [select term] [multiply] [add to low, high, jump] [union] [compare] [verdict] --> o_job
-                                                                                       +--> o_code
+    i_cmd --> [select term] [multiply] [add to low, high, jump] [union] [compare] [verdict]-> o_job
+                                                                                       +----> o_code
 
 It runs behind the instruction ahead, and waits in `VERDICT` until that has issued, so that the
 regions stand still while the interlock needs them, and until the row generator is free (or the

@@ -8,8 +8,8 @@
     abort, soft_reset, clear -->
 
 An instruction that completes is OK, unless an abort is going on; so counters stand for a queue of
-statuses: those pending from before the abort, then the aborted ones, then a rejection (or what a row
-outside the array ended: nothing issues behind it). A stop ends only when all of them are taken.
+statuses: those pending from before the abort, then the aborted ones, then a rejection (or what a
+row outside the array ended: nothing issues behind it). A stop ends only when all of them are taken.
 """
 
 from amaranth import Module, Mux, Signal
@@ -177,6 +177,9 @@ class Completions(wiring.Component):
                 status.rejected.eq(0),
                 status.aborted.eq(0),
             ]
+        # A stop that is being cleared goes on.
+        with m.If(self.abort & stopped & (clearing | self.clear)):
+            m.d.sync += [hold.eq(1), clearing.eq(0), status.aborted.eq(1)]
         with m.If(self.soft_reset):
             m.d.sync += [aborting.eq(1), resetting.eq(1), hold.eq(1)]
         with m.If(self.flush):

@@ -64,6 +64,8 @@ class Issue(wiring.Component):
     o_write : Out(slot_write)
     kill : Out(1)
         To the row generator: the instruction at issue ends here.
+    discarding : Out(1)
+        What is left of it is being dropped.
     issued, halt_issued : Out(1)
         An instruction (a HALT) issues in this cycle.
     fault_issued : Out(1)
@@ -91,6 +93,7 @@ class Issue(wiring.Component):
                 "o_read": Out(isa.read_op(config)),
                 "o_write": Out(isa.slot_write(config)),
                 "kill": Out(1),
+                "discarding": Out(1),
                 "resume": Out(1),
             }
             | dict.fromkeys(_EVENTS, Out(1))
@@ -115,6 +118,7 @@ class Issue(wiring.Component):
             self.i_slot.ready.eq(fire | drop),
             fault.eq(fire & slot.fault & ~slot.ends),
             self.kill.eq(terminate | fault),
+            self.discarding.eq(discard),
             self.resume.eq((fire | drop) & slot.fault),
             self.fault_issued.eq(fire & slot.fault),
         ]

@@ -5,11 +5,13 @@ Elastic registers; a row a cycle, and none is lost between two blocks or instruc
     i_block --> [walk] --> [turned] --> [placed] --> [left] --> [trimmed] --> [sized] --> [judged]
                 digits     which        place        to the     elements      cells,      beats,
                 left       jump         += jump      limits                   lanes       fault
-                             +--- Bounds: coordinates, limits ------+                        +--> o_row
+                             +--- Bounds: coordinates, limits ------+                       +> o_row
 
 A place moves by one jump a row: that of the innermost digit that still counts, which undoes the
 digits inside it.
 """
+
+import itertools
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -88,7 +90,7 @@ class Rows(wiring.Component):
         }
         jump = self._walk(m, bounds)
         self._place(m, jump)
-        for before, name in zip(_STAGES[2:-1], _STAGES[3:], strict=True):
+        for before, name in itertools.pairwise(_STAGES[2:]):
             with m.If(ready[name]):
                 m.d.sync += [
                     valid[name].eq(valid[before]),
@@ -110,7 +112,7 @@ class Rows(wiring.Component):
         return m
 
     def _walk(self, m, bounds):
-        """The digits' state: `walk` describes the row that leaves. Returns the jump it turned by."""
+        """The digits' state: `walk` describes the row that leaves. Returns the jump to it."""
         valid, ready = self._valid, self._ready
         block = self.i_block.payload
         loaded = Signal.like(block, name="loaded", reset_less=True)

@@ -38,6 +38,10 @@ class Sequencer(wiring.Component):
     o_slot : Out(stream of slot)
     flush : In(1)
         Drop everything.
+    issued : In(1)
+        The first slot of an instruction issues.
+    skip : In(1)
+        What is left of the instruction that issued last is dropped: a slot for each row will do.
     resume : In(1)
         The slot of a row that ended its instruction is gone; until then no row is taken behind it.
     fault_address : Out(64)
@@ -51,6 +55,8 @@ class Sequencer(wiring.Component):
                 "i_row": In(stream.Signature(isa.row(config))),
                 "o_slot": Out(stream.Signature(isa.slot(config))),
                 "flush": In(1),
+                "issued": In(1),
+                "skip": In(1),
                 "resume": In(1),
                 "fault_address": Out(64),
             }
@@ -67,6 +73,7 @@ class Sequencer(wiring.Component):
         source = Signal(isa.address(config), reset_less=True)
         target = Signal(isa.address(config), reset_less=True)
         valid = Signal()
+        ahead = Signal()  # the row is of the instruction behind the one that issued last
         faulted = Signal()  # the row ends its instruction, and waits until that is done
         begin = Signal(reset_less=True)  # its first slot is still to come
         begin_write = Signal(reset_less=True)  # its first write is
@@ -100,7 +107,7 @@ class Sequencer(wiring.Component):
         m.d.comb += [
             writing.eq(swap | (more_writes & (wait == 0))),
             last_write.eq(row.void | (final_write & Mux(swap, back, wait == 0))),
-            end.eq(Mux(swap, last_write, final_slot)),
+            end.eq(Mux(swap, last_write, final_slot) | (self.skip & ~ahead)),
             first.eq(Mux(job.out_along & begin_write, target.cell[:bits], 0)),
             final.eq(Mux(final_write, tail_out, top)),
             final_in.eq(Mux(swap, final, Mux(final_read, tail, top))),
@@ -175,6 +182,8 @@ class Sequencer(wiring.Component):
             m.d.sync += faulted.eq(0)
 
         # --- what is left after it
+        with m.If(self.issued):
+            m.d.sync += ahead.eq(0)
         with m.If(goes):
             m.d.sync += [
                 valid.eq(~end),
@@ -215,6 +224,7 @@ class Sequencer(wiring.Component):
             beats = Mux(new.read_beats > new.write_beats, new.read_beats, new.write_beats)
             m.d.sync += [
                 valid.eq(1),
+                ahead.eq(new.first | (ahead & ~self.issued)),
                 row.eq(new),
                 source.lane.eq(new["in"].lane),
                 source.cell.eq(new["in"].offset),

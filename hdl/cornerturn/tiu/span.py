@@ -39,8 +39,9 @@ def term():
 
 
 class Span(wiring.Component):
-    """One coordinate of a box. Latency: 3 cycles from a step to the sums that contain it, and one
-    from `finish` to the outputs.
+    """One coordinate of a box.
+
+    Latency: 3 cycles from a step to the sums that contain it; 1 from `finish` to the outputs.
 
     Parameters
     ----------

@@ -9,8 +9,8 @@
           completions <-- done                                      --> o_rsp
           counters
 
-The numbers are the seed's units of the TIU: generate, send, receive, determine, send. A read and its write are decided in one slot, so the
-second address is there when the beat comes back.
+The numbers are the seed's units of the TIU: generate, send, receive, determine, send. A read and
+its write are decided in one slot, so the second address is there when the beat comes back.
 """
 
 from amaranth import Module
@@ -118,6 +118,8 @@ class Tiu(wiring.Component):
             issue.room.eq(completions.room),
             issue.abort.eq(completions.aborting),
             sequencer.flush.eq(completions.flush),
+            sequencer.issued.eq(issue.issued),
+            sequencer.skip.eq(issue.discarding),
             sequencer.resume.eq(issue.resume),
             issue.flush.eq(completions.flush),
             issue.early.eq(aligner.early),
