@@ -388,10 +388,11 @@ def rows_at(starts, length, *, last=True):
     return rows
 
 
-def some_rows(config, rng, count, *, longest=300):
+def some_rows(config, rng, count):
     """Random rows of every kind: neighbours, gaps, overlaps, single bytes, across 4 KiB, long."""
     first, end = BASE + GAP, BASE + SIZE - GAP
     size = config.bus_width // 8
+    longest = min(20 * size, 600)
     rows, at = [], rng.randrange(first, end)
     for _ in range(count):
         kind = rng.randrange(8)

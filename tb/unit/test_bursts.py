@@ -50,7 +50,7 @@ def test_every_word_is_in_one_burst(patience, offer, take):
         requests.append(request(at, size, last=int(rng.random() < 0.1)))
         at += size
     requests[-1]["last"] = 1
-    seen = run(requests, patience=patience, offer=offer, take=take, cycles=1000)
+    seen = run(requests, patience=patience, offer=offer, take=take, cycles=600)
     assert len(seen["o_row"]) == 80
     assert words(seen["o_burst"]) == expected_words(requests)
     for _, burst in seen["o_burst"]:

@@ -10,7 +10,7 @@ from cornerturn.soc.fifo import Fifo
 from unit.streams import flow
 
 RATES = [(1, 1), (1, 0.3), (0.3, 1), (0.6, 0.6)]
-VALUES = [random.Random(1).getrandbits(9) for _ in range(150)]
+VALUES = [random.Random(1).getrandbits(9) for _ in range(100)]
 
 
 class Watched(wiring.Component):
@@ -41,7 +41,7 @@ class Watched(wiring.Component):
 def test_everything_comes_out_in_order(depth, offer, take):
     fifo = Watched(depth)
     seen = flow(
-        fifo, {"i": VALUES}, ["o"], cycles=700, offer=offer, take=take, watch=fifo.look
+        fifo, {"i": VALUES}, ["o"], cycles=450, offer=offer, take=take, watch=fifo.look
     )  # fmt: skip
     assert [value for _, value in seen["o"]] == VALUES
     given, taken = ([cycle for cycle, _ in seen[port]] for port in "io")
@@ -52,17 +52,17 @@ def test_everything_comes_out_in_order(depth, offer, take):
 
 
 def test_three_cycles_and_full_rate():
-    seen = flow(Fifo(9, 8), {"i": VALUES}, ["o"], cycles=200)
-    assert [cycle for cycle, _ in seen["i"]] == list(range(150))
-    assert [cycle for cycle, _ in seen["o"]] == list(range(3, 153))
+    seen = flow(Fifo(9, 8), {"i": VALUES}, ["o"], cycles=150)
+    assert [cycle for cycle, _ in seen["i"]] == list(range(100))
+    assert [cycle for cycle, _ in seen["o"]] == list(range(3, 103))
 
 
 def test_flush_drops_what_is_inside():
     fifo = Watched(8)
-    seen = flow(fifo, {"i": VALUES}, ["o"], cycles=400, take=0.5, flush=100, watch=fifo.look)
-    sent = [value for cycle, value in seen["i"] if cycle > 100]
-    assert [value for cycle, value in seen["o"] if cycle > 100] == sent
-    before = [value for cycle, value in seen["o"] if cycle <= 100]
+    seen = flow(fifo, {"i": VALUES}, ["o"], cycles=400, take=0.5, flush=60, watch=fifo.look)
+    sent = [value for cycle, value in seen["i"] if cycle > 60]
+    assert [value for cycle, value in seen["o"] if cycle > 60] == sent
+    before = [value for cycle, value in seen["o"] if cycle <= 60]
     assert before == VALUES[: len(before)]
 
 

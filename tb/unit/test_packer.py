@@ -19,7 +19,7 @@ def place(position, size, *, index=0, closes=0):
     }  # fmt: skip
 
 
-def words_of(places, cycles=150, **options):
+def words_of(places, cycles=100, **options):
     inputs = {"i_place": places, "i_beat": BEATS[: len(places)]}
     return flow(Packer(CONFIG), inputs, ["o_word"], cycles=cycles, **options)
 
@@ -46,7 +46,7 @@ def bytes_of(places):
 @pytest.mark.parametrize("position", [0, 1, 7])
 def test_a_long_row(position, offer, take):
     places = [place(position, 8, index=k % 16, closes=int(k == 39)) for k in range(40)]
-    seen = words_of(places, cycles=400, offer=offer, take=take)
+    seen = words_of(places, cycles=160, offer=offer, take=take)
     words = [word for _, word in seen["o_word"]]
     assert len(words) == 40 + bool(position)
     assert written(seen["o_word"]) == bytes_of(places)

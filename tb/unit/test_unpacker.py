@@ -25,7 +25,7 @@ def memory(first, size, at=0):
     return data >> 64 * at + 8 * first & ((1 << 8 * size) - 1)
 
 
-def beats_of(places, cycles=150, **options):
+def beats_of(places, cycles=100, **options):
     inputs = {"i_place": places, "i_word": WORDS}
     return flow(Unpacker(CONFIG), inputs, ["o_beat"], cycles=cycles, **options)
 
@@ -34,7 +34,7 @@ def beats_of(places, cycles=150, **options):
 @pytest.mark.parametrize("position", [0, 1, 7])
 def test_a_long_row(position, offer, take):
     places = [place(position, 8, opens=int(k == 0)) for k in range(40)]
-    seen = beats_of(places, cycles=400, offer=offer, take=take)
+    seen = beats_of(places, cycles=160, offer=offer, take=take)
     assert len(seen["o_beat"]) == 40
     for k, (_, beat) in enumerate(seen["o_beat"]):
         assert beat["beat"] == memory(position, 8, k)

@@ -45,7 +45,8 @@ class MemReader(wiring.Component):
 
     Latency: 7 cycles from a request that is `last` to its address on the bus, 6 from a word on the
     bus to its beat (7 above 16 units a word). A request that is not `last` waits for the next one
-    to be merged with it, `GIVE_UP_CYCLES` cycles at most.
+    to be merged with it, `GIVE_UP_CYCLES` cycles at most; with neighbours that keep coming its
+    words wait for the rest of their burst, `PATIENCE_CYCLES` cycles at most.
 
     Rows are merged if the one behind starts where the one before ends. Bursts are INCR, at most
     `BURST_WORDS` long, and stay in aligned blocks of that size. One is asked for only when there is

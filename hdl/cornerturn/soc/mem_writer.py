@@ -36,10 +36,10 @@ WORDS_BEHIND = 4 * BURST_WORDS
 class MemWriter(wiring.Component):
     """Writes rows. A beat every cycle; one that closes a row and lies in two bus words takes two.
 
-    Latency: 10 cycles from a request that is `last`, or 9 from the last beat of a burst (10 above
-    16 units a word), to the address on the bus, 2 more to the first word, then a word every cycle;
-    2 from a response to its answer. A request that is not `last` waits for the next one to be
-    merged with it, `GIVE_UP_CYCLES` cycles at most. Beats may come any time.
+    Latency: 13 cycles from a request that is `last`, or 4 from the last beat of a burst (5 above 16
+    units a word), to the address on the bus; its words follow in the next cycles, as soon as those
+    before them are sent; 2 from a response to its answer. A request that is not `last` waits for
+    the next one to be merged with it, `GIVE_UP_CYCLES` cycles at most. Beats may come any time.
 
     Rows are merged if the one behind starts where the one before ends. Bursts are INCR, at most
     `BURST_WORDS` long, and stay in aligned blocks of that size.
