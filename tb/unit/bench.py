@@ -136,7 +136,9 @@ def draw(rng, layout, **fixed):
         return [draw(rng, layout.elem_shape) for _ in range(layout.length)]
     if isinstance(layout, data.Layout):
         return {name: draw(rng, field.shape) for name, field in layout} | fixed
-    return rng.getrandbits(Shape.cast(layout).width)
+    shape = Shape.cast(layout)
+    value = rng.getrandbits(shape.width)
+    return value - (shape.signed << shape.width >> 1)
 
 
 def cells_of(config, beat):

@@ -21,11 +21,13 @@ class Bench:
         self.taken = []  # (index, status)
         self.cycle = 0
 
-    async def step(self, ctx, *names, code=None, take=True):
+    async def step(self, ctx, *names, code=None, take=True, address=0):
         """One cycle in which the named inputs are high; returns its outputs."""
         block = self.block
-        for name in ("issued", "halt_issued", "done", "clear", "abort", "soft_reset"):
+        for name in ("issued", "halt_issued", "fault_issued", "done", "clear", "abort",
+                     "soft_reset"):  # fmt: skip
             ctx.set(self.ports[name], name in names)
+        ctx.set(block.fault_address, address)
         ctx.set(block.i_code.valid, code is not None)
         ctx.set(block.i_code.payload, code or 0)
         ctx.set(block.o_rsp.ready, take)
@@ -292,7 +294,141 @@ def test_abort_of_a_halt():
     assert check(play).taken == [(0, Status.ABORTED)]
 
 
-@pytest.mark.parametrize("stop", ["none", "halt", "rejection", "abort"])
+@pytest.mark.parametrize("pending", [0, 1, 2])
+@pytest.mark.parametrize("take", [True, False], ids=["free", "stalled"])
+def test_a_row_outside_the_array_stops_the_engine(pending, take):
+    """Its instruction completes as RANGE, in order; nothing issues from that row on."""
+    address = (3 << 32) + 77
+
+    async def play(bench, ctx):
+        for _ in range(pending):
+            await bench.step(ctx, "issued")
+        outputs = await bench.step(ctx, "issued")
+        outputs = await bench.step(ctx, "fault_issued", address=address)
+        assert not outputs["hold"]
+        options = {"code": Status.MODE, "take": take, "address": 1}
+        for index in range(pending + 1):
+            for _ in range(2):
+                outputs = await bench.step(ctx, **options)
+                assert outputs["hold"]
+                assert not outputs["stopped"]
+                assert not outputs["i_code__ready"]
+                if not take and index:
+                    assert outputs["offered"] == (0, Status.OK)
+            await bench.step(ctx, "done", **options)
+        wanted = {"rejected": 1, "code": Status.RANGE, "index": pending, "address": address}
+        wanted |= {"halted": 0, "aborted": 0}
+        for _ in range(6):
+            outputs = await bench.step(ctx, **options)
+            assert outputs["stopped"]
+            assert outputs["hold"]
+            assert not outputs["i_code__ready"]
+            assert {name: outputs["status"][name] for name in wanted} == wanted
+        if not take:
+            assert bench.taken == []
+            assert outputs["offered"] == (0, Status.OK if pending else Status.RANGE)
+            await bench.step(ctx, "clear", take=False)
+            outputs = await bench.steps(ctx, 3, take=False)
+            assert outputs["stopped"]  # they are still there
+            outputs = await bench.steps(ctx, pending + 1)
+        else:
+            await bench.step(ctx, "clear")
+        outputs = await bench.steps(ctx, 3)
+        assert not outputs["stopped"]
+        assert not outputs["hold"]
+        assert outputs["status"]["address"] == address  # it can still be read
+        # What is behind is numbered on.
+        await bench.step(ctx, "issued")
+        await bench.step(ctx, "done")
+        await bench.steps(ctx, 3)
+
+    expected = [Status.OK] * pending + [Status.RANGE, Status.OK]
+    assert check(play).taken == list(enumerate(expected))
+
+
+def test_the_first_row_may_end_its_instruction():
+    """In the cycle in which it issues, while the one before completes."""
+
+    async def play(bench, ctx):
+        await bench.step(ctx, "issued")
+        await bench.step(ctx, "issued", "fault_issued", "done", address=5)
+        outputs = await bench.steps(ctx, 4)
+        assert not outputs["stopped"]
+        await bench.step(ctx, "done")
+        outputs = await bench.step(ctx)
+        assert outputs["stopped"]
+        assert outputs["offered"] == (1, Status.RANGE)
+        assert (outputs["status"]["index"], outputs["status"]["address"]) == (1, 5)
+
+    assert check(play).taken == [(0, Status.OK), (1, Status.RANGE)]
+
+
+@pytest.mark.parametrize("pulse", ["abort", "soft_reset"])
+@pytest.mark.parametrize("take", [True, False], ids=["free", "stalled"])
+def test_abort_of_what_a_row_ended(pulse, take):
+    """It is aborted like any other that has not completed; the next one is judged by itself."""
+
+    async def play(bench, ctx):
+        await bench.step(ctx, "issued")
+        await bench.step(ctx, "issued", "fault_issued", address=9)
+        await bench.step(ctx, "done", take=take)
+        await bench.step(ctx, pulse, take=take)
+        await bench.steps(ctx, 2, take=take)
+        await bench.step(ctx, "done", take=take)
+        outputs = await bench.steps(ctx, 4, take=take)
+        if pulse == "abort":
+            assert outputs["stopped"]
+            assert outputs["status"]["aborted"]
+            assert not outputs["status"]["rejected"]
+            await bench.step(ctx, "clear")
+        outputs = await bench.steps(ctx, 6)
+        assert not outputs["stopped"]
+        assert not outputs["hold"]
+        if pulse == "soft_reset":
+            assert not any(outputs["status"].values())
+        await bench.step(ctx, "issued")
+        await bench.step(ctx, "done")
+        outputs = await bench.steps(ctx, 3)
+        assert not outputs["stopped"]
+
+    ended = [(0, Status.OK), (1, Status.ABORTED)]
+    assert check(play).taken == [*ended, (2 if pulse == "abort" else 0, Status.OK)]
+
+
+@pytest.mark.parametrize("config", [CONFIG, LARGE], ids=["tiny", "large"])
+def test_rooms_are_given_back(config):
+    """However instructions end: then there is room for as many as before, and no more."""
+    ends = ("ok", "range", "aborted", "rejected", "halted", "range and aborted")
+
+    async def play(bench, ctx):
+        for end in ends * (config.outstanding + 1):
+            if end == "rejected":
+                await bench.step(ctx, code=Status.COUNT)
+            else:
+                names = {"halted": ["halt_issued"]}.get(end, [])
+                await bench.step(ctx, "issued", *names, *["fault_issued"] * ("range" in end))
+                await bench.step(ctx, *["abort"] * ("aborted" in end))
+                await bench.step(ctx)
+                await bench.step(ctx, "done", take=False)
+            outputs = await bench.steps(ctx, 3)
+            assert outputs["stopped"] == (end != "ok")
+            assert outputs["idle"]
+            await bench.step(ctx, "clear")
+            outputs = await bench.steps(ctx, 3)
+            assert outputs["room"]
+            assert not outputs["hold"]
+        for number in range(config.outstanding):
+            assert outputs["room"], number
+            await bench.step(ctx, "issued")
+            outputs = await bench.steps(ctx, 2)
+        assert not outputs["room"]
+
+    names = {"ok": Status.OK, "range": Status.RANGE, "rejected": Status.COUNT, "halted": Status.OK}
+    expected = [names.get(end, Status.ABORTED) for end in ends] * (config.outstanding + 1)
+    assert check(play, config).taken == list(enumerate(expected))
+
+
+@pytest.mark.parametrize("stop", ["none", "halt", "rejection", "abort", "fault"])
 def test_soft_reset(stop):
     """As an abort, then a flush of one cycle; the index is zero, and the engine runs."""
 
@@ -307,6 +443,9 @@ def test_soft_reset(stop):
             await bench.step(ctx, code=Status.COUNT)
         elif stop == "abort":
             await bench.step(ctx, "abort")
+        elif stop == "fault":
+            await bench.step(ctx, "issued", "fault_issued", address=1)
+            await bench.step(ctx, "done")
         outputs = await bench.steps(ctx, 4)
         assert outputs["stopped"] == (stop != "none")
         if stop == "none":
@@ -338,6 +477,7 @@ def test_soft_reset(stop):
         "none": [(1, Status.ABORTED)],
         "halt": [(1, Status.OK)],
         "rejection": [(1, Status.COUNT)],
+        "fault": [(1, Status.RANGE)],
         "abort": [],
     }[stop]
     assert check(play).taken == [(0, Status.OK), *taken, (0, Status.OK)]
@@ -345,13 +485,14 @@ def test_soft_reset(stop):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_anything_at_any_time(seed):
-    """Issues, HALTs, rejections, aborts and clears at random: no answer is lost or wrong."""
+    """Issues, HALTs, faults, rejections, aborts, clears at random: no answer is lost or wrong."""
     rng = random.Random(seed)
     expected, waiting = [], []
 
     async def play(bench, ctx):
         aborting = False  # an abort is going on
         age, code = 0, None
+        fault, ended = None, False  # when a row is to end what issued last; it did
         state = await bench.step(ctx) | {"names": [], "code": None}
         ending = 0
         while ending < 60:
@@ -360,21 +501,28 @@ def test_anything_at_any_time(seed):
             ending += not busy
             # The sequencer sees `hold` and `room` of this cycle: here they are registers, so the
             # ones of the cycle before and what changes them are enough.
-            held = state["hold"] or "abort" in state["names"] or "halt_issued" in state["names"]
-            held = held or (state["code"] and state["i_code__ready"])
+            held = state["hold"] or {"abort", "halt_issued", "fault_issued"} & set(state["names"])
+            held = held or (state["code"] and state["i_code__ready"]) or fault is not None
             if busy and age >= CONFIG.check_interval and not held and state["room"]:
-                kind = rng.choice(["issued"] * 6 + ["rejection", "halt"])
+                kind = rng.choice(["issued"] * 6 + ["rejection", "halt", "fault", "fault"])
                 if kind == "rejection" and code is None:
-                    code = rng.choice([Status.RANGE, Status.MODE])
+                    code = rng.choice([Status.COUNT, Status.MODE])
                 elif kind != "rejection" and code is None:
                     names += ["issued"] + ["halt_issued"] * (kind == "halt")
-                    back = max([bench.cycle + CONFIG.completion_delay - 1, *waiting])
+                    late = rng.randrange(6) * (kind == "fault")
+                    fault = bench.cycle + late if kind == "fault" else None
+                    back = max([bench.cycle + late + CONFIG.completion_delay - 1, *waiting])
                     waiting.append(back + bool(waiting))
                     age = 0
+            if fault == bench.cycle:  # aborted, the row is dropped
+                names += ["fault_issued"] * (not aborting)
+                ended, fault = not aborting, None
             if waiting and waiting[0] == bench.cycle:
                 waiting.pop(0)
                 names.append("done")
-                expected.append(Status.ABORTED if aborting else Status.OK)
+                last = Status.RANGE if ended and not waiting else Status.OK
+                expected.append(Status.ABORTED if aborting else last)
+                ended = ended and bool(waiting)
             if busy and rng.random() < 0.01:
                 names.append("abort")
             if state["stopped"] and (rng.random() < 0.05 or not busy):
@@ -391,4 +539,4 @@ def test_anything_at_any_time(seed):
 
     bench = check(play)
     assert bench.taken == list(enumerate(expected))
-    assert {Status.OK, Status.ABORTED} < {status for _, status in bench.taken}
+    assert {Status.OK, Status.RANGE, Status.ABORTED} < {status for _, status in bench.taken}

@@ -17,7 +17,7 @@ LATENCY = 2
 """From a row taken to its first slot."""
 
 STALLS = ("stall_completion", "stall_fence", "stall_hazard", "stall_port")
-EVENTS = ("row", "block", "read", "write", "issued", "halt_issued", *STALLS)
+EVENTS = ("row", "block", "read", "write", "issued", "halt_issued", "fault_issued", *STALLS)
 
 HELD = Config(lanes=24, lanes_per_hop=24, cells=64, beat_cells=2)
 """Rows of M elements are longer than the chain protects."""
@@ -27,9 +27,16 @@ HELD = Config(lanes=24, lanes_per_hop=24, cells=64, beat_cells=2)
 
 
 class Tile:
-    """A tile's rows, by the words of the specification; each has its own addresses."""
+    """A tile's rows, by the words of the specification; each has its own addresses and length.
 
-    def __init__(self, rng, config, *, rows=1, serial=False, n=None, code=None, **modes):
+    Some are `trimmed`, some are void, with this probability; the one with the number `fault` ends
+    the instruction.
+    """
+
+    def __init__(
+        self, rng, config, *, rows=1, serial=False, n=None, code=None, trimmed=False, voids=0,
+        fault=None, **modes,
+    ):  # fmt: skip
         self.config = config
         self.serial = serial
         self.code = rng.randrange(config.element_codes) if code is None else code
@@ -44,6 +51,15 @@ class Tile:
             side: rng.randint(1, max(1, min(most, config.lanes - 1))) for side in self.along
         }
         self.starts = [{side: self._start(rng, side) for side in self.along} for _ in range(rows)]
+        self.lengths = [rng.randint(1, self.n) if trimmed else self.n for _ in range(rows)]
+        self.fault = fault
+        self.block_rows = rng.randint(1, rows)
+        # The places and beats of a row that moves nothing can be anything.
+        self.voids = {
+            index: draw(rng, isa.row(config), void=1, fault=index == fault)
+            for index in range(rows)
+            if index == fault or rng.random() < voids
+        }
 
     def _start(self, rng, side):
         config = self.config
@@ -59,29 +75,32 @@ class Tile:
         word = self.config.beat_cells
         return [start[side]["cell"] % word * self.along[side] for side in ("in", "out")]
 
-    def beats(self, start):
-        """Beats read and written of the row at `start`."""
-        word, cells = self.config.beat_cells, self.n * self.g
-        return [-(-(offset + cells) // word) for offset in self._offsets(start)]
+    def beats(self, index):
+        """Beats read and written of a row."""
+        word, cells = self.config.beat_cells, self.lengths[index] * self.g
+        return [-(-(offset + cells) // word) for offset in self._offsets(self.starts[index])]
 
-    def part(self, start, side, beat):
+    def part(self, index, side, beat):
         """Where a beat of an across side is: lanes and places, word, offset of the element."""
-        word = self.config.beat_cells
-        elements = range(beat * word // self.g, min((beat + 1) * word // self.g, self.n))
+        word, start, n = self.config.beat_cells, self.starts[index], self.lengths[index]
+        elements = range(beat * word // self.g, min((beat + 1) * word // self.g, n))
         lane, cell = start[side]["lane"], start[side]["cell"]
         places = [(lane + k * self.step[side], k * self.g % word) for k in elements]
         return places, cell // word, cell % word
 
-    def held(self, start):
+    def held(self, index):
         """Whether the writes of this row are held back."""
-        return self.serial and self.beats(start)[0] > self.config.protected_beats
+        return self.serial and self.beats(index)[0] > self.config.protected_beats
 
-    def slots(self, start):
-        """(read, write) of each slot of the row at `start`; None for neither."""
-        config, word = self.config, self.config.beat_cells
-        reads, writes = self.beats(start)
+    def slots(self, index):
+        """(read, write) of each slot of a row; None for neither."""
+        if index in self.voids:
+            yield None, None
+            return
+        config, word, start = self.config, self.config.beat_cells, self.starts[index]
+        reads, writes = self.beats(index)
         source, destination = self._offsets(start)
-        delay = config.hold_beats if self.held(start) else 0
+        delay = config.hold_beats if self.held(index) else 0
         for slot in range(max(reads, writes) + delay):
             read = write = None
             b = slot - delay
@@ -90,31 +109,50 @@ class Tile:
                 if self.along["in"]:
                     read = ("along", lane, cell // word + slot)
                 else:
-                    read = ("across", *self.part(start, "in", slot))
+                    read = ("across", *self.part(index, "in", slot))
             if 0 <= b < writes:
                 lane, cell = start["out"]["lane"], start["out"]["cell"]
                 if self.along["out"]:
                     first = destination if b == 0 else 0
-                    last = (destination + self.n * self.g - 1) % word
+                    last = (destination + self.lengths[index] * self.g - 1) % word
                     final = last if b == writes - 1 else word - 1
                     write = ("along", lane, cell // word + b, first, final)
                 else:
-                    write = ("across", *self.part(start, "out", b))
+                    write = ("across", *self.part(index, "out", b))
                 turn = {"rotate": (destination - source) % word, "late": destination < source}
                 write = (write, turn | {"held": bool(delay), "swap_across": 0})
             yield read, write
 
     def rows(self):
         """What the row generator sends, and the slots of each row."""
+        job = {
+            "serial": self.serial, "in_along": self.along["in"], "out_along": self.along["out"],
+            "in_step_m1": self.step["in"] - 1, "out_step_m1": self.step["out"] - 1,
+            "code": self.code,
+        }  # fmt: skip
+        job = dict.fromkeys((name for name, _ in isa.job(self.config)), 0) | job
         for index, start in enumerate(self.starts):
-            reads, writes = self.beats(start)
-            job = {
-                "serial": self.serial, "in_along": self.along["in"], "out_along": self.along["out"],
-                "in_step_m1": self.step["in"] - 1, "out_step_m1": self.step["out"] - 1,
-                "code": self.code, "cells": self.n * self.g,
+            reads, writes = self.beats(index)
+            marks = {
+                "first": index == 0, "last": index == len(self.starts) - 1,
+                "begin": index % self.block_rows == 0, "job": job,
             }  # fmt: skip
-            row = {"first": index == 0, "last": index == len(self.starts) - 1, "job": job}
-            yield row | start | {"read_beats": reads, "write_beats": writes}, self.slots(start)
+            row = {
+                **{side: place(**start[side]) for side in self.along}, "void": 0, "fault": 0,
+                "cells": self.lengths[index] * self.g, "read_beats": reads, "write_beats": writes,
+            }  # fmt: skip
+            yield self.voids.get(index, row) | marks, self.slots(index)
+
+    def fault_address(self):
+        """What the status reports."""
+        row = self.voids[self.fault]
+        place = row["out" if row["fault_out"] else "in"]
+        return ((place["lane"] << 32) + place["offset"] % (1 << 32)) % (1 << 64)
+
+
+def place(lane, cell):
+    """A place as the hardware has it."""
+    return {"lane": lane, "offset": cell}
 
 
 class Swap:
@@ -155,11 +193,12 @@ class Swap:
             cells = (self.n - 1 - i) * self.g
             start = {"lane": self.lane + i + 1, "cell": self.cell + i * self.g}
             target = {"lane": self.lane + i, "cell": self.cell + (i + 1) * self.g}
-            job = {"swap": 1, "out_along": 1, "code": self.code, "cells": cells}
-            job["out_step_m1"] = 0
+            job = dict.fromkeys((name for name, _ in isa.job(self.config)), 0)
+            job |= {"swap": 1, "out_along": 1, "code": self.code}
             yield {
-                "first": i == 0, "last": i == self.n - 2, "job": job, "in": start, "out": target,
-                "read_beats": -(-cells // word),
+                "first": i == 0, "last": i == self.n - 2, "begin": i == 0, "void": 0, "fault": 0,
+                "job": job, "in": place(**start), "out": place(**target),
+                "cells": cells, "read_beats": -(-cells // word),
                 "write_beats": -(-(target["cell"] % word + cells) // word),
             }, self.slots(i)  # fmt: skip
 
@@ -171,7 +210,7 @@ class Empty:
 
     def __init__(self, rng, config, *, fence=0, halt=0):
         # The addresses and beats of a row that is not there can be anything.
-        self.row = draw(rng, isa.row(config), first=1, last=1)
+        self.row = draw(rng, isa.row(config), first=1, last=1, begin=1, void=1, fault=0)
         self.row["job"] |= {"empty": 1, "swap": 0, "serial": 0, "fence": fence, "halt": halt}
 
     def rows(self):
@@ -188,7 +227,8 @@ def collide(config, read, across_write):
 def schedule(config, instructions, cycle):
     """{cycle: (read, write, marks)} if rows are always there and nothing else holds them.
 
-    `cycle` is that of the first slot. Returns the number of stalled cycles by cause, too.
+    `cycle` is that of the first slot. Ends with a row that ends its instruction. Returns the number
+    of stalled cycles by cause, too.
     """
     slots, stalls = {}, Counter()
     # Also of the SWAP before: in the engine the interlock keeps the two apart, here nothing does.
@@ -210,15 +250,19 @@ def schedule(config, instructions, cycle):
                         stalls["stall_port"] += 1
                         cycle += 1
                 marks = {
-                    "last": row["last"] and k == last_write,
-                    "row_end": instruction.serial and not row["last"] and k == last_write,
-                    "begins": k == 0, "first": row["first"],
+                    "last": (row["last"] or row["fault"]) and k == last_write,
+                    "row_end": bool(instruction.serial and not row["last"] and k == last_write
+                                    and write),
+                    "begins": k == 0, "first": row["first"], "block": row["begin"],
+                    "void": row["void"], "fault": row["fault"],
                     "empty": row["job"].get("empty", 0), "halt": row["job"].get("halt", 0),
                 }  # fmt: skip
                 slots[cycle] = (read, write, marks)
+                if row["fault"]:
+                    return slots, stalls
                 if write and write[1]["swap_across"]:
                     swap_writes[cycle] = write[0]
-                if k == last_write and instruction.serial:
+                if k == last_write and instruction.serial and write:
                     free = cycle + config.write_delay + config.raw_gap
                 cycle += 1
     return slots, stalls
@@ -262,7 +306,7 @@ class Pair(wiring.Component):
     def __init__(self, config):
         self.sequencer, self.issue = Sequencer(config), Issue(config)
         members = dict(self.issue.signature.members) | {
-            "i_row": self.sequencer.signature.members["i_row"]
+            name: self.sequencer.signature.members[name] for name in ("i_row", "fault_address")
         }
         del members["i_slot"]
         super().__init__(members)
@@ -273,7 +317,11 @@ class Pair(wiring.Component):
         m.submodules.issue = self.issue
         connect(m, flipped(self.i_row), self.sequencer.i_row)
         connect(m, self.sequencer.o_slot, self.issue.i_slot)
-        m.d.comb += self.sequencer.flush.eq(self.flush)
+        m.d.comb += [
+            self.sequencer.flush.eq(self.flush),
+            self.sequencer.resume.eq(self.issue.resume),
+            self.fault_address.eq(self.sequencer.fault_address),
+        ]
         for name, member in self.issue.signature.members.items():
             if name != "i_slot":
                 mine, its = getattr(self, name), getattr(self.issue, name)
@@ -312,10 +360,11 @@ class Bench:
         log.append(
             {"raw": ctx.get(Value.cast(block.o_write)), "slot": slot, "kill": ctx.get(block.kill)}
         )
-        log[-1] |= {name: ctx.get(getattr(block, name)) for name in EVENTS}
+        log[-1] |= {name: ctx.get(getattr(block, name)) for name in (*EVENTS, "resume")}
+        log[-1]["fault_address"] = ctx.get(block.fault_address)
         if len(log) > 1:
             log[-2]["o_read"] = seen_read(plain(ctx.get(block.o_read)))
-        taken = row is not None and ctx.get(block.i_row.ready)
+        log[-1]["taken"] = taken = row is not None and ctx.get(block.i_row.ready)
         await ctx.tick()
         return taken
 
@@ -364,12 +413,14 @@ def compare(bench, instructions, expected, stalls):
         read, write, marks = expected.get(cycle, (None, None, {}))
         begins = marks.get("begins", 0) and not marks["empty"]
         wanted = {
-            "row": begins,
-            "block": begins and marks["first"],
+            "row": begins and not marks["void"],
+            "block": begins and marks["block"],
             "read": read is not None,
             "write": write is not None,
             "issued": marks.get("begins", 0) and marks["first"],
             "halt_issued": marks.get("halt", 0),
+            "fault_issued": marks.get("fault", 0),
+            "resume": marks.get("fault", 0),
         }
         assert {name: entry[name] for name in wanted} == wanted, cycle
     assert {name: bench.total(name) for name in STALLS} == {n: stalls[n] for n in STALLS}
@@ -430,15 +481,116 @@ def test_held_rows():
     assert HELD.hold_beats > 0
     rng = random.Random(41)
     tiles = [Tile(rng, HELD, rows=2, serial=True) for _ in range(10)]
-    held = [tile.held(start) for tile in tiles for start in tile.starts]
+    held = [tile.held(index) for tile in tiles for index in range(2)]
     assert {True, False} == set(held)
     run(HELD, tiles)
     # The longest that is protected, and one beat more.
     for beats in (HELD.protected_beats, HELD.protected_beats + 1):
         cells = beats * HELD.beat_cells
         tiles = [Tile(rng, HELD, serial=True, n=cells, code=0, **{"in": 0})]
-        assert tiles[0].held(tiles[0].starts[0]) == (beats > HELD.protected_beats)
+        assert tiles[0].held(0) == (beats > HELD.protected_beats)
         run(HELD, tiles)
+
+
+@each_config
+@pytest.mark.parametrize("serial", [False, True])
+def test_rows_that_are_trimmed_or_void(config, serial):
+    """A void row is a slot that does nothing, the marker but if it is the last; none waits for it.
+
+    But a serial one waits itself, for the last row that wrote.
+    """
+    rng = random.Random(47)
+    voids = [0, 0.5, 0.5, 0.8, 1]
+    tiles = [
+        Tile(rng, config, rows=rng.randint(1, 7), serial=serial, trimmed=True, voids=share)
+        for share in voids * (2 if serial else 3)
+    ]
+    rows = [row for tile in tiles for row, _ in tile.rows()]
+    assert any(row["void"] and row["last"] for row in rows)
+    assert any(row["void"] and row["first"] for row in rows)
+    assert any(row["begin"] and row["void"] and not row["first"] for row in rows)
+    stalls = run(config, tiles)
+    assert bool(stalls["stall_hazard"]) == serial
+
+
+def test_void_rows_of_a_serial_tile_start_no_wait():
+    """Row, void, void, row, void: three cycles more than two rows and their wait, not a wait."""
+    config = CONFIGS["tiny"]
+    rng = random.Random(48)
+    tile = Tile(rng, config, rows=5, serial=True, n=1, code=0, **{"in": 0, "out": 0})
+    void = draw(rng, isa.row(config), void=1, fault=0)
+    tile.voids = {1: void, 2: void, 4: void}
+    slots, stalls = schedule(config, [tile], 0)
+    wait = config.write_delay + config.raw_gap
+    assert list(slots) == [0, wait, wait + 1, wait + 2, 2 * wait + 2]
+    assert stalls["stall_hazard"] == 2 * (wait - 1)
+    run(config, [tile])
+
+
+@pytest.mark.parametrize("name", ["tiny", "narrow"])
+@pytest.mark.parametrize("serial", [False, True])
+@pytest.mark.parametrize("fault", [0, 2, 3])
+def test_a_row_outside_the_array_ends_its_instruction(name, fault, serial):
+    """Its slot is the marker; the rest is dropped up to its end, and what is behind runs whole."""
+    config = CONFIGS[name]
+    rng = random.Random(60 + fault)
+    ended = Tile(rng, config, rows=4, fault=fault, serial=serial, trimmed=True, voids=0.3)
+    ahead = Tile(rng, config, rows=2)
+    behind = [Tile(rng, config, rows=2, serial=serial), Swap(rng, config)]
+    bench = Bench(config)
+    before, stalls = schedule(config, [ahead, ended], LATENCY)
+    end = max(before)
+
+    async def drive(ctx, reset):
+        rows = [row for item in (ahead, ended, *behind) for row, _ in item.rows()]
+        await bench.play(ctx, rows, tail=longest(config, behind))
+
+    simulate(bench.block, drive)
+    last = fault == 3
+    assert [c for c, entry in enumerate(bench.log) if entry["fault_issued"]] == [end]
+    assert [c for c, entry in enumerate(bench.log) if entry["resume"]] == [end]
+    assert [c for c, entry in enumerate(bench.log) if entry["kill"]] == [end] * (not last)
+    assert bench.log[end]["fault_address"] == ended.fault_address()
+    found = bench.slots()
+    assert found[end] == (None, None, 1, 0)
+    # While it stands no row is taken behind it.
+    taken = [cycle for cycle, entry in enumerate(bench.log) if entry["taken"]]
+    assert taken[2 + fault] < end < taken[3 + fault]
+    # Behind it.
+    after, _ = schedule(config, behind, 0)
+    after = [(read, write, m["last"], m["row_end"]) for read, write, m in after.values()]
+    assert [entry for cycle, entry in found.items() if cycle > end] == [
+        entry for entry in after if any(entry)
+    ]
+    assert bench.total("issued") == 4
+    # And all of it, up to there, when it should be.
+    bench.log = bench.log[: end + 2]
+    compare(bench, [], before, stalls)
+
+
+def test_a_row_that_ends_its_instruction_waits_like_any_other():
+    """For room, as the first of its instruction; nothing is taken behind it while it stands."""
+    config = CONFIGS["tiny"]
+    rng = random.Random(65)
+    bench = Bench(config)
+    tile, behind = Tile(rng, config, rows=3, fault=0), Tile(rng, config)
+    first, *rest = [row for item in (tile, behind) for row, _ in item.rows()]
+
+    async def drive(ctx, reset):
+        assert await bench.cycle(ctx, first, room=0)
+        for _ in range(12):
+            assert not await bench.cycle(ctx, rest[0], room=0)
+            assert not bench.log[-1]["resume"]
+            assert not bench.log[-1]["fault_issued"]
+        assert not await bench.cycle(ctx, rest[0])
+        assert bench.log[-1]["fault_issued"]
+        assert bench.log[-1]["issued"]
+        assert bench.log[-1]["fault_address"] == tile.fault_address()
+        await bench.play(ctx, rest, tail=longest(config, [behind]))
+
+    simulate(bench.block, drive)
+    assert bench.total("issued") == 2
+    assert bench.total("fault_issued") == bench.total("resume") == 1
 
 
 @each_config
@@ -520,11 +672,16 @@ def test_what_holds_an_instruction(kind):
 
 @pytest.mark.parametrize("when", range(12))
 @pytest.mark.parametrize("serial", [False, True])
-def test_abort_ends_the_instruction_at_issue(when, serial):
-    """It ends with the slot it has issued, and one marker; what is behind it runs whole."""
+@pytest.mark.parametrize("fault", [None, 1])
+def test_abort_ends_the_instruction_at_issue(when, serial, fault):
+    """It ends with the slot it has issued, and one marker; what is behind it runs whole.
+
+    A row that would have ended it is dropped like any other, if it has not issued.
+    """
     config = CONFIGS["tiny"]
     rng = random.Random(44 + when)
-    ended = Tile(rng, config, rows=3, serial=serial, n=config.lanes, code=2)  # 4 or 5 slots each
+    # Four or five slots each.
+    ended = Tile(rng, config, rows=3, serial=serial, n=config.lanes, code=2, fault=fault)
     behind = Tile(rng, config, rows=2)
     bench = Bench(config)
     rows = [row for row, _ in ended.rows()]
@@ -555,7 +712,10 @@ def test_abort_ends_the_instruction_at_issue(when, serial):
     }
     complete = any(entry[2] for entry in before.values())
     kills = [cycle for cycle, entry in enumerate(bench.log) if entry["kill"]]
-    assert kills == ([] if complete else [abort])
+    faults = [cycle for cycle, (*_, marks) in whole.items() if marks["fault"] and cycle < abort]
+    assert [cycle for cycle, entry in enumerate(bench.log) if entry["fault_issued"]] == faults
+    assert bench.total("resume") == (fault is not None)
+    assert kills == (faults if complete else [abort])
     if not complete:
         before[abort] = (None, None, 1, 0)  # nothing but the marker
     assert {cycle: entry for cycle, entry in found.items() if cycle < end} == before

@@ -12,7 +12,7 @@ A row of a SWAP takes two slots a word: across -> along, then along -> across (`
 same positions in the beat, so nothing is rotated.
 """
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -172,9 +172,12 @@ class Sequencer(wiring.Component):
         # The address of a fault stands until the engine has stopped for it.
         place = Mux(row.fault_out, row["out"].as_value(), row["in"].as_value())
         place = isa.place(config)(place)
+        cell, lane = Signal(signed(32)), Signal(signed(32))
         m.d.comb += [
             row_faults.eq(valid & row.fault),
-            self.fault_address.eq(Cat(place.offset.as_signed()[:32], place.lane.as_signed())),
+            cell.eq(place.offset),
+            lane.eq(place.lane),
+            self.fault_address.eq(Cat(cell, lane)),
         ]
         with m.If(goes & row.fault):
             m.d.sync += faulted.eq(1)
