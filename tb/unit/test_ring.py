@@ -499,6 +499,26 @@ def test_soft_reset_at_any_cycle(fault, go):
     bench.check_guards()
 
 
+def test_a_doorbell_during_a_reset_is_lost():
+    bench = Bench(size=7, latency=(30, 30))
+
+    async def play(ctx):
+        bench.put()
+        await bench.doorbell(ctx)
+        for _ in range(10):
+            await ctx.tick()
+        await bench.pulse(ctx, "soft_reset")
+        await bench.doorbell(ctx)
+        assert ctx.get(bench.ring.resetting)
+        await bench.idle(ctx)
+        for _ in range(100):
+            await ctx.tick()
+            assert not ctx.get(bench.ring.busy)
+
+    bench.run(play)
+    assert not bench.engine.taken
+
+
 def test_nothing_begins_once_the_bus_is_hung():
     """What is offered stays on offer."""
     bench = Bench(size=7)
