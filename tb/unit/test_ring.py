@@ -355,6 +355,26 @@ def test_fetch_errors_on_any_beat(config, stalls):
     bench.check_guards()
 
 
+def test_nothing_more_is_asked_for_after_a_fetch_error():
+    bench = Bench(CONFIGS["1024 bits"], size=12, latency=(20, 20))
+
+    async def play(ctx):
+        bench.reads.read_errors = {BASE}
+        for _ in range(11):
+            bench.put()
+        await bench.doorbell(ctx)
+        for _ in range(200):
+            await ctx.tick()
+        assert len(bench.reads.reads) == PREFETCH
+        assert not ctx.get(bench.ring.read.arvalid)
+        bench.reads.read_errors = set()
+        await bench.pulse(ctx, "clear")
+        await bench.idle(ctx)
+
+    bench.run(play)
+    assert bench.engine.taken == bench.submitted
+
+
 def test_a_fetch_error_that_stays_is_raised_again():
     bench = Bench()
 
@@ -477,6 +497,7 @@ def test_soft_reset_at_any_cycle(fault, go):
             await bench.pulse(ctx, "soft_reset")
             assert ctx.get(ring.busy)
             while ctx.get(ring.busy):
+                assert not ctx.get(ring.cmd.valid)
                 assert not ctx.get(ring.recorded | ring.emptied | ring.failed)
                 await ctx.tick()
             assert bench.reads.quiet
