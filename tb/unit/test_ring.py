@@ -355,6 +355,26 @@ def test_fetch_errors_on_any_beat(config, stalls):
     bench.check_guards()
 
 
+def test_nothing_more_is_asked_for_after_a_fetch_error():
+    bench = Bench(CONFIGS["1024 bits"], size=12, latency=(20, 20))
+
+    async def play(ctx):
+        bench.reads.read_errors = {BASE}
+        for _ in range(11):
+            bench.put()
+        await bench.doorbell(ctx)
+        for _ in range(200):
+            await ctx.tick()
+        assert len(bench.reads.reads) == PREFETCH
+        assert not ctx.get(bench.ring.read.arvalid)
+        bench.reads.read_errors = set()
+        await bench.pulse(ctx, "clear")
+        await bench.idle(ctx)
+
+    bench.run(play)
+    assert bench.engine.taken == bench.submitted
+
+
 def test_a_fetch_error_that_stays_is_raised_again():
     bench = Bench()
 
@@ -477,6 +497,7 @@ def test_soft_reset_at_any_cycle(fault, go):
             await bench.pulse(ctx, "soft_reset")
             assert ctx.get(ring.busy)
             while ctx.get(ring.busy):
+                assert not ctx.get(ring.cmd.valid)
                 assert not ctx.get(ring.recorded | ring.emptied | ring.failed)
                 await ctx.tick()
             assert bench.reads.quiet
@@ -497,6 +518,26 @@ def test_soft_reset_at_any_cycle(fault, go):
 
     bench.run(play, cycles=100_000)
     bench.check_guards()
+
+
+def test_a_doorbell_during_a_reset_is_lost():
+    bench = Bench(size=7, latency=(30, 30))
+
+    async def play(ctx):
+        bench.put()
+        await bench.doorbell(ctx)
+        for _ in range(10):
+            await ctx.tick()
+        await bench.pulse(ctx, "soft_reset")
+        await bench.doorbell(ctx)
+        assert ctx.get(bench.ring.resetting)
+        await bench.idle(ctx)
+        for _ in range(100):
+            await ctx.tick()
+            assert not ctx.get(bench.ring.busy)
+
+    bench.run(play)
+    assert not bench.engine.taken
 
 
 def test_nothing_begins_once_the_bus_is_hung():
