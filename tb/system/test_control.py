@@ -155,9 +155,7 @@ def test_abort_does_not_wait_for_rows_made_ahead(cycle, simulations):
 
 def test_a_row_outside_the_array_ends_its_instruction(simulation, noise):
     """Three rows of five run, the fourth is in cell 64: its place is reported, the rest is not."""
-    rows = Tile(
-        Across(0, 61), Along(1, 0), 3, (Digit(5, (0, 1), (0, 4)),), limits=Limits(co=100)
-    )
+    rows = Tile(Across(0, 61), Along(1, 0), 3, (Digit(5, (0, 1), (0, 4)),), limits=Limits(co=100))
     good = Tile(Across(0, 61), Along(1, 0), 3, (Digit(3, (0, 1), (0, 4)),))
     result = simulation.run([FIRST, rows, SECOND], auto_clear=False)
     assert result.completions == [(0, Status.OK), (1, Status.RANGE)]
