@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from cornerturn.config import Config
-from cornerturn.fields import Status
+from cornerturn.fields import Status, Tag
 from cornerturn_model import golden
 from cornerturn_model.instruction import Across, Along, Digit, Fence, Halt, Limits, Nop, Swap, Tile
 from cornerturn_sim.job import Access, Answer
@@ -272,6 +272,14 @@ def test_a_host_may_take_any_time(options, simulations):
     simulation = simulations(CONFIG, "icarus")
     result = simulation.run([Nop(), FIRST, Nop()], seed=1, **options)
     assert result.completions == [(index, Status.OK) for index in range(3)]
+
+
+def test_rows_that_no_counter_shows_are_waited_for(simulations, compare):
+    digits = (Digit(100, tag=Tag.HO, multiplier=1), Digit(150))
+    tile = Tile(Across(0, 0), Along(0, 40), 1, digits, limits=Limits(ho=1))
+    result, _ = compare(simulations(CONFIG, "icarus"), [tile])
+    assert result.counters["rows"] == 150
+    assert result.cycles > 15000
 
 
 def test_an_idle_host_may_come_back_late(simulations):
