@@ -421,7 +421,7 @@ def _print_json(report):
 
 
 def _console():
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
 def _pairs(values):

@@ -9,6 +9,8 @@ are; everything else is flattened into the top. For the table of blocks every mo
 is block RAM, or a number of bits: never flip-flops.
 """
 
+import dataclasses
+import hashlib
 import json
 import re
 import subprocess
@@ -23,7 +25,7 @@ from .targets import load_target
 from .timing import place_and_route
 from .tops import HOPS, LMEM, SRAM, netlist
 
-__all__ = ["measure", "synthesize", "tool_versions"]
+__all__ = ["fingerprint", "measure", "synthesize", "tool_versions"]
 
 _YOSYS = "from pyosys import libyosys as y; y.run_pass('script synth.ys', y.Design())"
 
@@ -81,13 +83,7 @@ def measure(config, target, *, top="engine", liberty=None, blocks=False, pnr=Fal
     RuntimeError
         If a tool fails.
     """
-    target = load_target(target, liberty)
-    if pnr and not target.nextpnr:
-        raise ValueError(f"--pnr must be left out for the target {target.name!r}")
-    if target.sram:
-        config = config.replace(lmem="blackbox", max_element_cells=config.max_element_cells)
-    if pnr and config.lmem == "blackbox":
-        raise ValueError("lmem must be 'inferred' for --pnr, not 'blackbox'")
+    config, target = _prepared(config, target, liberty, pnr)
     report = {
         "target": target.name,
         "top": top if isinstance(top, str) else type(top).__name__,
@@ -103,6 +99,31 @@ def measure(config, target, *, top="engine", liberty=None, blocks=False, pnr=Fal
         if pnr:
             report["timing"] = place_and_route(Path(folder), target, seed)
     return report
+
+
+def fingerprint(config, target, *, top="engine", liberty=None, pnr=False, seed=1):
+    """A short text that is another one whenever `measure` could find other figures.
+
+    The parameters and errors are those of `measure`.
+    """
+    config, target = _prepared(config, target, liberty, pnr)
+    library = target.liberty.read_bytes() if target.liberty else b""
+    described = dataclasses.replace(target, about="", liberty=None)
+    used = (netlist(config, top), described, library, _SCRIPT, _FLATTEN, SRAM)
+    used += (tool_versions(target if pnr else None), pnr and seed)
+    return hashlib.sha256(repr(used).encode()).hexdigest()[:12]
+
+
+def _prepared(config, target, liberty, pnr):
+    """The configuration as it is synthesized, and the target, of `measure`'s arguments."""
+    target = load_target(target, liberty)
+    if pnr and not target.nextpnr:
+        raise ValueError(f"--pnr must be left out for the target {target.name!r}")
+    if target.sram:
+        config = config.replace(lmem="blackbox", max_element_cells=config.max_element_cells)
+    if pnr and config.lmem == "blackbox":
+        raise ValueError("lmem must be 'inferred' for --pnr, not 'blackbox'")
+    return config, target
 
 
 def _areas(modules, top, config, target):

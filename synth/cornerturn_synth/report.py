@@ -71,9 +71,9 @@ def comparison_table(rows):
 
 
 def results_table(rows):
-    """Recorded rows, without the versions of the tools."""
+    """Recorded rows, without what they depend on."""
     table = Table(box=None)
-    columns = [name for name in COLUMNS if name not in ("seed", "tools")]
+    columns = [name for name in COLUMNS if name not in ("seed", "tools", "input")]
     for column in columns:
         words = column in ("config", "changes", "top", "target", "library")
         table.add_column(_TITLES.get(column, column), justify="left" if words else "right")

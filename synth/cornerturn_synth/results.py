@@ -5,7 +5,8 @@
     results.toml --cases--> measure --> rows --> results.csv --> table
                    +-bounds---------------------------+--------> what is past its bound
 
-A row that cannot be measured here (a library that is not at hand) stays as it was.
+A row stays as it was while its `input` (the netlist, the script, the tools) is the same, and if it
+cannot be measured here (a library that is not at hand).
 """
 
 import csv
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from cornerturn.config import PRESETS
 
-from .flow import measure
+from .flow import fingerprint, measure
 from .targets import DEBIAN_LIBERTY
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "cases",
     "failures",
     "identity",
+    "input_of",
     "key_of",
     "load",
     "record",
@@ -36,7 +38,7 @@ RESULTS = Path(__file__).parents[1] / "results.csv"
 
 KEY = ("config", "changes", "top", "target", "library")
 _FIGURES = ("lut", "ff", "ram", "carry", "lutram", "dsp", "um2", "ge", "lmem_bits", "fmax_mhz")
-COLUMNS = (*KEY, *_FIGURES, "seed", "tools")
+COLUMNS = (*KEY, *_FIGURES, "seed", "tools", "input")
 
 
 def cases(liberties=()):
@@ -80,17 +82,25 @@ def key_of(case):
     }
 
 
+def input_of(case):
+    """What the figures of a case depend on, as `flow.fingerprint` says it."""
+    return _call(fingerprint, case)
+
+
+def _call(function, case):
+    config = PRESETS[case["config"]].replace(**case["changes"])
+    options = {name: case[name] for name in ("top", "liberty", "pnr")}
+    return function(config, case["target"], **options)
+
+
 def row_of(case):
     """Measure a case: its row, all values as text."""
-    config = PRESETS[case["config"]].replace(**case["changes"])
-    report = measure(
-        config, case["target"], top=case["top"], liberty=case["liberty"], pnr=case["pnr"]
-    )
+    report = _call(measure, case)
     figures = dict(report["area"])
     if case["pnr"]:
         figures |= {key: report["timing"][key] for key in ("fmax_mhz", "seed")}
     tools = " ".join(f"{tool}={version}" for tool, version in report["versions"].items())
-    row = key_of(case) | figures | {"tools": tools}
+    row = key_of(case) | figures | {"tools": tools, "input": input_of(case)}
     return {column: str(row.get(column, "")) for column in COLUMNS}
 
 
@@ -109,7 +119,7 @@ def load():
 
 
 def record(liberty=None, track=iter):
-    """Measure every case, and write `RESULTS` anew.
+    """Measure every case that is not recorded as it is now, and write `RESULTS`.
 
     Parameters
     ----------
@@ -127,6 +137,9 @@ def record(liberty=None, track=iter):
     order = [tuple(key_of(case).values())[:-1] for case in cases([Path()])]
     rows = {identity(row): row for row in load() if identity(row)[:-1] in order}
     for case in track(cases(liberties)):
+        known = rows.get(tuple(key_of(case).values()), {})
+        if known.get("input") == input_of(case):
+            continue
         row = row_of(case)
         rows[identity(row)] = row
         write(sorted(rows.values(), key=lambda row: order.index(identity(row)[:-1])))

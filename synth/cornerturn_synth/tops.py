@@ -3,7 +3,7 @@
 ::
 
     config, "lane"  --> Hop(1 lane) --+
-    config, "check" --> Engine -------+--> rtlil_text --> memories, black boxes --> text, top module
+    config, "check" --> Engine -------+--> rtlil_text --> names, memories --> text, top module
     a component     ------------------+
 
 The blocks are the modules of the engine's RTLIL, by their class: a block that is added is known.
@@ -56,21 +56,34 @@ def netlist(config, top):
         If the engine has no such block.
     """
     if isinstance(top, wiring.Component):
-        return _memories(rtlil_text(top)), NAME
+        return _prepared(rtlil_text(top)), NAME
     if top == "lane":
         lane = Hop(config, lanes=1, port=config.lane_ports, watch=False)
-        return _memories(rtlil_text(lane)), NAME
+        return _prepared(rtlil_text(lane)), NAME
     text = rtlil_text(Engine(config))
     if top == "engine":
-        return _memories(text), NAME
+        return _prepared(text), NAME
     if top not in tops(text):
         raise ValueError(f"top must be engine, lane, {', '.join(tops(text))}, not {top!r}")
-    return _memories(text), f"{NAME}_{top}"
+    return _prepared(text), f"{NAME}_{top}"
 
 
 def tops(text):
     """The blocks in some RTLIL: its modules but the topmost, without the project's name."""
     return sorted(re.findall(rf"^module \\{NAME}_(\w+)$", text, re.M))
+
+
+def _prepared(text):
+    """RTLIL as yosys can map it."""
+    return _memories(_plain_names(text))
+
+
+def _plain_names(text):
+    """Call an element of an array `x.3`, not `x[3]`.
+
+    That is how the mapper (ABC9) calls a bit of `x`, and it aborts if there are both.
+    """
+    return re.sub(r"\\\S+\[\S+", lambda name: re.sub(r"\[(\d+)\]", r".\1", name[0]), text)
 
 
 def _memories(text):

@@ -168,6 +168,23 @@ def test_a_row_outside_the_array_ends_its_instruction(simulation, noise):
     np.testing.assert_array_equal(simulation.read(), after(left, SECOND))
 
 
+def test_what_a_first_row_ends_is_walked_no_further(simulation):
+    """Of 2**32 rows the first is outside the array: the next instruction runs at once."""
+    digits = (Digit(65535, tag=Tag.HO, multiplier=1), Digit(65535))
+    rows = Tile(Along(0, 0), Along(CONFIG.lanes, 0), 1, digits, limits=Limits(ho=65535))
+    result = simulation.run([rows, Nop()], limit=200)
+    assert result.completions == [(0, Status.RANGE), (1, Status.OK)]
+
+
+@pytest.mark.parametrize("rows", range(20, 28))
+def test_rows_behind_a_fault_cost_the_next_segment_nothing(rows, simulations, compare):
+    """However many are made ahead when the first one ends its instruction."""
+    one = Tile(Across(0, 0), Across(0, 0), 1)
+    digits = [Digit(rows, tag=Tag.HO, multiplier=1)]
+    fault = Tile(Along(0, 0), Along(5, 0), 1, digits, limits=Limits(ho=1))
+    compare(simulations(CONFIG), [one, fault, one, one])
+
+
 def test_soft_reset_aborts_drops_and_starts_from_zero(simulation, noise):
     simulation.run([Nop()] * 3)
     result = simulation.run([LONG, FIRST, SECOND], pulses=((60, "soft_reset"),))

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("pyosys", reason="pyosys (extra `synth`) is not installed")
 
 from cornerturn.config import PRESETS, Config
-from cornerturn_synth.flow import Modules, measure
+from cornerturn_synth.flow import Modules, fingerprint, measure
 from cornerturn_synth.tops import netlist, tops
 
 TINY = PRESETS["tiny"].replace(lane_ports=False)
@@ -73,6 +73,29 @@ def test_memories_say_that_nothing_collides():
 def test_sums_over_a_hierarchy():
     modules = Modules({}, {"top": {"a": 2, "LUT": 1}, "a": {"b": 3, "LUT": 4}, "b": {"LUT": 5}})
     assert modules.total("top", modules.cells) == {"a": 2, "b": 6, "LUT": 1 + 2 * (4 + 3 * 5)}
+
+
+def test_no_name_looks_like_a_bit():
+    """Of an array yosys' mapper would take `x[3]` for a bit of `x`, and abort."""
+    text, _ = netlist(TINY, "engine")
+    assert re.search(r"\\\S+\.\d+\b", text)
+    assert not re.search(r"\\\S+\[\d", text)
+
+
+def test_fingerprint():
+    """It changes with all that the figures depend on."""
+    plain = {"config": TINY, "target": "ecp5", "top": "lane"}
+    changes = [
+        {},
+        {"target": "ice40"},
+        {"top": "npu"},
+        {"config": TINY.replace(cells=512)},
+        {"pnr": True},
+        {"pnr": True, "seed": 2},
+    ]
+    found = [fingerprint(**plain | change) for change in changes]
+    assert len(set(found)) == len(changes)
+    assert found[0] == fingerprint(**plain, seed=2)
 
 
 def test_errors():

@@ -149,7 +149,8 @@ class Rows(wiring.Component):
                 inner_done = inner_done & done[index]
         # `ahead`: the walk is already of the instruction behind the one that issues.
         self._ahead = ahead = Signal()
-        m.d.comb += self.no_more_blocks.eq(self.kill & ~ahead)
+        # With its first slot an instruction may issue and end at once.
+        m.d.comb += self.no_more_blocks.eq(self.kill & (~ahead | self.issued))
         with m.If(self.issued):
             m.d.sync += ahead.eq(0)
         with m.If(self.no_more_blocks):
