@@ -24,7 +24,8 @@ The keys of a file, all but `instruction` optional::
     element_cells = 1
 
 The keys of an instruction are the parameters of its class in :mod:`cornerturn_model.instruction`,
-with the same defaults; a tag is written ``"ho"``, ``"wo"``, ``"co"`` or ``"none"``.
+with the same defaults; a tag is written ``"ho"``, ``"wo"``, ``"co"`` or ``"none"``. There is no
+system memory here, so a side is across or along, and a step (lanes, cells).
 """
 
 import dataclasses
@@ -34,7 +35,7 @@ from typing import NamedTuple
 
 import numpy as np
 from cornerturn.config import Config
-from cornerturn.fields import FIELDS, Tag
+from cornerturn.fields import FIELDS, Pair, Tag
 from cornerturn.files import read_toml
 from cornerturn_model import cycles, golden
 from cornerturn_model.instruction import (
@@ -44,6 +45,7 @@ from cornerturn_model.instruction import (
     Fence,
     Halt,
     Limits,
+    Mem,
     Nop,
     Segment,
     Swap,
@@ -230,22 +232,23 @@ def _step(where, value):
     return tuple(value)
 
 
-def _tag(where, value):
-    names = [tag.name.lower() for tag in Tag]
+def _name(kind, where, value):
+    names = [item.name.lower() for item in kind]
     if value not in names:
         raise ValueError(f"{where} must be one of {', '.join(names)}, not {value!r}")
-    return Tag[value.upper()]
+    return kind[value.upper()]
 
 
 _READERS = {
     int: _integer,
     int | Segment: _length,
-    Across | Along: _side,
+    Across | Along | Mem: _side,
     tuple[Digit, ...]: _digits,
-    tuple[int, int]: _step,
+    tuple[int, int] | int: _step,
     Digit: functools.partial(_make, Digit),
     Limits: functools.partial(_make, Limits),
-    Tag: _tag,
+    Tag: functools.partial(_name, Tag),
+    Pair: functools.partial(_name, Pair),
 }
 """What reads a value, by the type that a parameter of an instruction is annotated with."""
 

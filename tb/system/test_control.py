@@ -291,6 +291,14 @@ def test_a_host_may_take_any_time(options, simulations):
     assert result.completions == [(index, Status.OK) for index in range(3)]
 
 
+def test_rows_that_no_counter_shows_are_waited_for(simulations, compare):
+    digits = (Digit(100, tag=Tag.HO, multiplier=1), Digit(150))
+    tile = Tile(Across(0, 0), Along(0, 40), 1, digits, limits=Limits(ho=1))
+    result, _ = compare(simulations(CONFIG, "icarus"), [tile])
+    assert result.counters["rows"] == 150
+    assert result.cycles > 15000
+
+
 def test_an_idle_host_may_come_back_late(simulations):
     simulation = simulations(CONFIG, "icarus")
     accesses = (Access(cycle=15000, lane=0, word=0),)

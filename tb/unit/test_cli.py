@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cornerturn.config import PRESETS
-from cornerturn.fields import Tag
+from cornerturn.fields import Pair, Tag
 from cornerturn_model.instruction import Across, Along, Digit, Limits, Segment, Tile
 from cornerturn_sim import arrays, cli, program
 from cornerturn_sim.pins import SimulationError
@@ -161,7 +161,7 @@ def test_regs_writes_the_formats_asked_for(call, tmp_path):
         ),
         (
             ["verilog", "--config", "tiny", "-o", "x.json"],
-            "output must not end in .json, as its description does, not 'x.json'",
+            "output must not end in .json, as a file beside it does, not 'x.json'",
         ),
         (["verilog", "--config", "tiny", "-o", "."], ".: Is a directory"),
     ],
@@ -365,11 +365,14 @@ ho = {count = 7, out_step = [1, 0]}
 wo = {count = 8, tag = "wo"}
 limits = {ho = 10, co = 12}
 row_tag = "co"
+pair = "load"
+half_cells = 64
 """
     digits = (Digit(3, (0, 4), tag=Tag.HO, multiplier=1), Digit(2))
     tile = Tile(
         Across(1, 2, 3), Along(4, 5), Segment(9, 2, (1, -1), (0, 6), Tag.CO, 2), digits, 2,
         Digit(7, out_step=(1, 0)), Digit(8, tag=Tag.WO), Limits(ho=10, co=12), Tag.CO,
+        Pair.LOAD, 64,
     )  # fmt: skip
     assert program.read_program(program_file(tmp_path, text)).instructions == [tile]
 
