@@ -29,7 +29,8 @@ from hypothesis import strategies as st
 from programs import instructions
 from unit.bench import CONFIGS, each_config, plain, poke, simulate
 
-LATENCY = 10
+LATENCY = 15
+PAUSE = 6  # cycles after an issue in which nothing passes
 TINY = PRESETS["tiny"]  # 4 lanes, 256 cells, 4 cells a word, elements up to 4 cells
 LONG = Config(lanes=2, cells=65536, beat_cells=1)
 OTHER = Config(lanes=5, cells=32, beat_cells=8, max_element_cells=2)
@@ -38,35 +39,77 @@ OTHER = Config(lanes=5, cells=32, beat_cells=8, max_element_cells=2)
 # --- what is expected ----------------------------------------------------------------------------
 
 
-def shape(f):
-    """Length of the rows and counts of the digits in force."""
-    segment = min(f["co_align"], f["co"])
+LOOPS = ("ho", "wo", "co")
+
+
+def parts(f):
+    """The segmented axis: (first, last segment, length) of the whole segments and of the rest."""
+    whole, rest = divmod(f["co"], f["co_align"]) if f["co_align"] else (0, 0)
+    found = [(0, whole - 1, f["co_align"])] if whole else []
+    return found + ([(whole, whole, rest)] if rest else [])
+
+
+def counts_of(f):
+    """Counts of the digits and of the loops ho and wo; that of d0 may be replaced."""
     counts = {digit: f[f"{digit}_count"] for digit in DIGITS}
-    if f["segment_is_digit"]:
-        return f["n"], counts | {"d0": segment}
-    return segment, counts
+    return counts | {"ho": f["repeat_ho"], "wo": f["repeat_wo"]}
+
+
+def longest_row(f):
+    """In elements."""
+    return f["n"] if f["segment_is_digit"] else min(f["co_align"], f["co"])
 
 
 def is_empty(f):
     """No rows."""
-    n, counts = shape(f)
-    return 0 in (n, f["co"], f["repeat_ho"], f["repeat_wo"], *counts.values())
+    counts = counts_of(f)
+    if f["segment_is_digit"]:
+        counts["d0"] = f["n"]
+    return 0 in (f["co"], f["co_align"], *counts.values())
 
 
 def box(f, side):
     """Lowest and highest lane, lowest and highest cell of a side of a tile that is not empty."""
-    n, counts = shape(f)
     g = 1 << f["element"]
     bounds = []
     for unit in ("lane", "cell"):
         across = f[f"{side}_mode"] == Mode.ACROSS
         element_step = {"lane": f[f"{side}_lane_step"] * across, "cell": g * (not across)}[unit]
-        ways = [(n - 1) * element_step]
-        ways += [(counts[digit] - 1) * f[f"{digit}_{side}_{unit}"] for digit in DIGITS]
-        start = f[f"{side}_{unit}"]
-        bounds.append(start + sum(way for way in ways if way < 0))
-        bounds.append(start + sum(way for way in ways if way > 0) + (unit == "cell") * (g - 1))
+        lows, highs = [], []
+        for first, last, length in parts(f):
+            n, counts = length, counts_of(f)
+            if f["segment_is_digit"]:
+                n, counts["d0"] = f["n"], length
+            ways = [(n - 1) * element_step]
+            ways += [(count - 1) * f[f"{name}_{side}_{unit}"] for name, count in counts.items()]
+            step = f[f"co_{side}_{unit}"]
+            start = f[f"{side}_{unit}"] + first * step
+            ways.append((last - first) * step)
+            lows.append(start + sum(way for way in ways if way < 0))
+            extra = (unit == "cell") * (g - 1)
+            highs.append(start + sum(way for way in ways if way > 0) + extra)
+        bounds += [min(lows), max(highs)]
     return bounds
+
+
+def goes_too_far(config, f, side):
+    """Whether a start, a loop or a digit alone leaves what a place can hold."""
+    for unit, bits in (("lane", config.lane_bits + 4), ("cell", config.address_bits)):
+        ways = [(count - 1) * f[f"{name}_{side}_{unit}"] for name, count in counts_of(f).items()
+                if name != "d0" or not f["segment_is_digit"]]  # fmt: skip
+        for first, last, length in parts(f):
+            step = f[f"co_{side}_{unit}"]
+            ways.append((last - first) * step if first == 0 else step)
+            if f["segment_is_digit"]:
+                ways.append((length - 1) * f[f"d0_{side}_{unit}"])
+        if f[f"{side}_{unit}"] >> bits or any(not -1 << bits <= way < 1 << bits for way in ways):
+            return True
+    return False
+
+
+def is_limited(f):
+    """Whether rows are judged as they run."""
+    return any(f[f"limit_{name}"] for name in LOOPS) and not is_empty(f)
 
 
 def swap_box(f):
@@ -83,9 +126,14 @@ def region(config, f):
         boxes = [box(f, "in"), box(f, "out")]
     else:
         return None, None
+    most = (1 << config.lane_bits) - 1, config.cells - 1
+    clipped = (
+        [min(max(bound, 0), most[index // 2]) for index, bound in enumerate(bounds)]
+        for bounds in boxes
+    )
     return tuple(
         (low, high, first // config.beat_cells, last // config.beat_cells)
-        for low, high, first, last in boxes
+        for low, high, first, last in clipped
     )
 
 
@@ -126,14 +174,12 @@ def broken_rules(config, descriptor):
     modes = {side: f[f"{side}_mode"] for side in ("in", "out")}
     if 3 in (*modes.values(), f["pair"]):
         yield Status.MODE
-    limits = any(f[f"limit_{name}"] for name in ("ho", "wo", "co"))
-    segments = f["co_align"] != 0 and f["co"] > f["co_align"]
-    loops = max(f["repeat_ho"], f["repeat_wo"]) > 1
-    if Mode.MEM in modes.values() or f["pair"] != Pair.NONE or loops or segments or limits:
+    if Mode.MEM in modes.values() or f["pair"] != Pair.NONE:
         yield Status.UNSUPPORTED
     if g > config.max_element_cells:
         yield Status.ELEMENT
-    if not 1 <= f["co_align"] < 1 << (16 if f["segment_is_digit"] else 24):
+    fits = 1 <= f["co_align"] < 1 << (16 if f["segment_is_digit"] else 24)
+    if not fits or -(-f["co"] // f["co_align"]) >= 1 << 16:
         yield Status.COUNT
     cells = ["in_cell", "out_cell"]
     cells += [f"{record}_{side}_cell" for record in RECORDS for side in modes]
@@ -142,9 +188,13 @@ def broken_rules(config, descriptor):
     for side, mode in modes.items():
         start = (f[f"{side}_lane"],) * 2 + (f[f"{side}_cell"],) * 2
         step_fits = mode != Mode.ACROSS or 1 <= f[f"{side}_lane_step"] < config.lanes
-        if not step_fits or outside(config, start if is_empty(f) else box(f, side)):
+        if is_limited(f):
+            inside = not goes_too_far(config, f, side)
+        else:
+            inside = not outside(config, start if is_empty(f) else box(f, side))
+        if not step_fits or not inside:
             yield Status.RANGE
-    if meet(*region(config, f)) and shape(f)[0] > config.lanes:
+    if meet(*region(config, f)) and longest_row(f) > config.lanes:
         yield Status.OVERLAP
 
 
@@ -164,43 +214,69 @@ def compare_job(config, descriptor, job):
         "fence": opcode in (Opcode.FENCE, Opcode.HALT),
         "halt": opcode == Opcode.HALT,
     }
-    assert {name: job["job"][name] for name in flags} == flags
+    walk = job["walk"]
+    assert {name: walk["job"][name] for name in flags} == flags
     if reads is None:
+        assert job["repeat_m1"] == [0, 0, 0]
         return
-    n, counts = shape(f)
-    modulus = {"lane": 1 << config.lane_bits, "cell": config.cells}
-    address = {side: {u: f[f"{side}_{u}"] for u in modulus} for side in ("in", "out")}
+    units = {"lane": "lane", "cell": "offset"}  # of the descriptor, and of a place
+    sides = ("in", "out")
+
+    def steps_of(record):
+        return {
+            side: {its: f[f"{record}_{side}_{u}"] for u, its in units.items()} for side in sides
+        }
+
     expected = {"serial": False, "code": f["element"]}
     if opcode == Opcode.SWAP:
         # Row i of a block: elements right of the diagonal, and those below it.
         lane, cell = f["in_lane"], f["in_cell"]
-        start = {"in": {"lane": lane + 1, "cell": cell}, "out": {"lane": lane, "cell": cell + g}}
+        start = {
+            "in": {"lane": lane + 1, "offset": cell}, "out": {"lane": lane, "offset": cell + g}
+        }  # fmt: skip
         counts = dict.fromkeys(DIGITS, 1) | {DIGITS[-1]: f["n"] - 1}
-        steps = {digit: {side: {"lane": 1, "cell": g} for side in address} for digit in DIGITS}
-        expected |= {"cells": (f["n"] - 1) * g, "in_along": 0, "out_along": 1, "in_step_m1": 0}
+        steps = {digit: {side: {"lane": 1, "offset": g} for side in sides} for digit in DIGITS}
+        expected |= {"in_along": 0, "out_along": 1, "in_step_m1": 0}
+        repeats = [1, 1, 1]
+        assert (walk["segment_is_digit"], job["segment"], job["rest"]) == (0, f["n"] - 1, 0)
+        assert not walk["limits"]["any"]
     else:
-        start = address
-        steps = {
-            digit: {s: {u: f[f"{digit}_{s}_{u}"] for u in modulus} for s in address}
-            for digit in DIGITS
-        }
-        expected |= {"cells": n * g, "serial": meet(reads, writes)}
-        for side in address:
+        start = {side: {its: f[f"{side}_{u}"] for u, its in units.items()} for side in sides}
+        steps = {digit: steps_of(digit) for digit in DIGITS}
+        counts = {digit: f[f"{digit}_count"] for digit in DIGITS}
+        repeats = [f["repeat_ho"], f["repeat_wo"], -(-f["co"] // f["co_align"])]
+        expected |= {"serial": meet(reads, writes)}
+        for side in sides:
             along = f[f"{side}_mode"] == Mode.ALONG
             expected[f"{side}_along"] = along
             if not along:
                 expected[f"{side}_step_m1"] = f[f"{side}_lane_step"] - 1
-    assert {name: job["job"][name] for name in expected} == expected
+        for index, name in enumerate(LOOPS):
+            assert repeats[index] == 1 or job["step"][index] == steps_of(name)
+        assert walk["segment_is_digit"] == f["segment_is_digit"]
+        assert (job["segment"], job["rest"]) == (f["co_align"], f["co"] % f["co_align"])
+        if f["segment_is_digit"]:
+            assert walk["elements"] == f["n"]
+            counts["d0"] = 2  # whatever it is, it is walked
+        assert walk["limits"] == {
+            "any": is_limited(f),
+            "limit": [f[f"limit_{name}"] for name in LOOPS],
+            "row_tag": f["row_tag"],
+            "tag": [f[f"{name}_tag"] for name in RECORDS],
+            "multiplier": [f[f"{name}_multiplier"] for name in RECORDS],
+        }
+    assert {name: walk["job"][name] for name in expected} == expected
     assert job["start"] == start
-    assert job["count_m1"] == [counts[digit] - 1 for digit in DIGITS]
+    assert job["repeat_m1"] == [count - 1 for count in repeats]
+    replaced = opcode == Opcode.TILE and f["segment_is_digit"]
+    assert walk["count_m1"][replaced:] == [counts[digit] - 1 for digit in DIGITS[replaced:]]
     for index, digit in enumerate(DIGITS):
         if counts[digit] == 1:
             continue  # never taken
-        for side, unit in itertools.product(address, modulus):
+        for side, unit in itertools.product(sides, units.values()):
             inner = DIGITS[index + 1 :]
             way = sum((counts[name] - 1) * steps[name][side][unit] for name in inner)
-            jump = (steps[digit][side][unit] - way) % modulus[unit]
-            assert job["jump"][index][side][unit] == jump
+            assert walk["jump"][index][side][unit] == steps[digit][side][unit] - way
 
 
 # --- the bench -----------------------------------------------------------------------------------
@@ -220,8 +296,8 @@ async def judge(ctx, block, descriptor):
     assert accepted != ctx.get(block.o_code.valid)
     status = Status.OK if accepted else Status(ctx.get(block.o_code.payload))
     job = plain(ctx.get(block.o_job.payload)) if accepted else None
-    regions = [plain(ctx.get(port)) for port in (block.reads, block.writes)]
     await ctx.tick()
+    regions = [plain(ctx.get(port)) for port in (block.reads, block.writes)]
     ctx.set(block.i_cmd.valid, 0)
     assert ctx.get(block.busy) == accepted
     if accepted:
@@ -275,7 +351,7 @@ BREAK = {
     Status.RESERVED: {},  # and RESERVED_BIT
     Status.OPCODE: {"opcode": 9},
     Status.MODE: {"pair": 3},
-    Status.UNSUPPORTED: {"repeat_ho": 2},
+    Status.UNSUPPORTED: {"pair": 1},
     Status.ELEMENT: {"element": 3},
     Status.COUNT: {"co_align": 1 << 24},
     Status.ALIGN: {"element": 1, "d3_in_cell": 1},
@@ -319,18 +395,15 @@ def cases_of_single_fields():
         yield ROW, {name: 2}, Status.UNSUPPORTED
     yield ROW, {"pair": 1}, Status.UNSUPPORTED
     for name in ("repeat_ho", "repeat_wo"):
-        for count, status in (
-            (0, ok),
-            (1, ok),
-            (2, Status.UNSUPPORTED),
-            (65535, Status.UNSUPPORTED),
-        ):
-            yield ROW, {name: count}, status
+        for count in (0, 1, 2, 65535):
+            yield ROW, {name: count}, ok
     for name in ("limit_ho", "limit_wo", "limit_co"):
         for value in (1, 1 << 31):
-            yield ROW, {name: value}, Status.UNSUPPORTED
+            yield ROW, {name: value}, ok
     for co, co_align, status in (
-        (4, 4, ok), (4, 5, ok), (5, 4, Status.UNSUPPORTED), ((1 << 32) - 1, 4, Status.UNSUPPORTED),
+        (4, 4, ok), (4, 5, ok), (5, 4, ok), ((1 << 32) - 1, 4, Status.COUNT),
+        (4 * 65535, 4, ok), (4 * 65535 + 1, 4, Status.COUNT),
+        (65535, 1, ok), (65536, 1, Status.COUNT),
         (4, 0, Status.COUNT), (0, 0, Status.COUNT), (0, 1, ok), (4, (1 << 24) - 1, ok),
         (4, 1 << 24, Status.COUNT), (4, (1 << 32) - 1, Status.COUNT),
         ((1 << 24) + 4, (1 << 24) + 4, Status.COUNT),
@@ -563,7 +636,7 @@ def test_random_boxes_at_the_limits(config):
 @pytest.mark.parametrize("config", [TINY, CONFIGS["wide"]], ids=["tiny", "wide"])
 def test_random_programs(config, data):
     """As the model judges them."""
-    program = data.draw(st.lists(instructions(config), min_size=25, max_size=25))
+    program = data.draw(st.lists(instructions(config, loops=True), min_size=25, max_size=25))
     descriptors = [item if isinstance(item, int) else item.encode() for item in program]
     expected = [checks.check(config, descriptor) for descriptor in descriptors]
     assert [verdict(config, descriptor) for descriptor in descriptors] == expected
@@ -574,18 +647,21 @@ def test_random_programs(config, data):
 
 
 def test_waits_for_the_row_generator_and_for_the_issue():
-    """A verdict stands until it is taken; the next check starts when the instruction has issued."""
+    """A verdict stands until it is taken, and until the instruction ahead has issued."""
     block = Check(TINY)
-    good, next_good = pack(ROW), pack(ROW | {"in_cell": 1})
+    good, next_good = pack(ROW), pack(ROW | {"in_cell": 5})
     rejected = pack(ROW | {"version": 2})
 
     async def bench(ctx, reset):
         ctx.set(block.enable, 1)
         poke(ctx, block.i_cmd.payload, good)
         ctx.set(block.i_cmd.valid, 1)
-        await ctx.tick().repeat(LATENCY)
+        for cycle in range(LATENCY):
+            assert ctx.get(block.prepare) == (cycle >= 10)
+            await ctx.tick()
         for _ in range(7):
             assert ctx.get(block.o_job.valid)
+            assert ctx.get(block.prepare)
             assert not ctx.get(block.i_cmd.ready)
             compare_job(TINY, good, plain(ctx.get(block.o_job.payload)))
             await ctx.tick()
@@ -593,7 +669,7 @@ def test_waits_for_the_row_generator_and_for_the_issue():
         assert ctx.get(block.i_cmd.ready)
         await ctx.tick()
         poke(ctx, block.i_cmd.payload, next_good)
-        for _ in range(25):  # not issued: the next one is not even looked at
+        for _ in range(2 * LATENCY):  # not issued: the next one is checked, and waits
             assert not ctx.get(block.o_job.valid)
             assert not ctx.get(block.i_cmd.ready)
             assert ctx.get(block.busy)
@@ -602,12 +678,16 @@ def test_waits_for_the_row_generator_and_for_the_issue():
         ctx.set(block.issued, 1)
         await ctx.tick()
         ctx.set(block.issued, 0)
-        for cycle in range(1, LATENCY + 1):  # its check began as that one issued
-            assert ctx.get(block.o_job.valid) == (cycle == LATENCY)
+        for cycle in range(PAUSE + 1):
+            assert ctx.get(block.o_job.valid) == (cycle == PAUSE)
             await ctx.tick()
-        ctx.set(block.issued, 1)
+        assert plain(ctx.get(block.reads))["word_high"] == 1
         poke(ctx, block.i_cmd.payload, rejected)
-        await ctx.tick().repeat(LATENCY)
+        await ctx.tick().repeat(2 * LATENCY)
+        assert not ctx.get(block.o_code.valid)  # in order
+        ctx.set(block.issued, 1)
+        await ctx.tick()
+        ctx.set(block.issued, 0)
         for _ in range(5):  # a rejection stands, too
             assert ctx.get(block.o_code.valid)
             assert ctx.get(block.o_code.payload) == Status.VERSION
@@ -621,6 +701,45 @@ def test_waits_for_the_row_generator_and_for_the_issue():
         assert ctx.get(block.o_job.valid)
 
     simulate(block, bench)
+
+
+@each_config
+def test_loops_segments_and_limits(config):
+    """Random loops and segments of either kind, of steps that just fit or do not; with limits."""
+    rng = random.Random(23)
+    descriptors = []
+    for _ in range(150):
+        f = dict(ONE, in_mode=rng.randrange(2), out_mode=rng.randrange(2))
+        f |= {"in_lane_step": 1, "out_lane_step": 1, "segment_is_digit": rng.randrange(2)}
+        f |= {"n": rng.choice([1, 2, 3]), "repeat_ho": rng.choice([1, 2, 3, 0]) or 1}
+        f |= {"repeat_wo": rng.choice([1, 1, 2]), "d3_count": rng.choice([1, 2])}
+        f["co_align"] = rng.choice([1, 2, 3])
+        f["co"] = rng.choice([1, 2, 3, 4, 5, 7, 9])
+        if rng.random() < 0.4:
+            f |= {f"limit_{rng.choice(LOOPS)}": 5, "row_tag": rng.randrange(4)}
+            f["d3_tag"], f["d3_multiplier"] = rng.randrange(4), rng.randrange(9)
+        for record in ("ho", "wo", "co", "d0", "d3"):
+            for side in ("in", "out"):
+                if rng.random() < 0.3:
+                    f[f"{record}_{side}_lane"] = rng.choice([-1, 1, 0])
+                if rng.random() < 0.4:
+                    f[f"{record}_{side}_cell"] = rng.choice([-2, -1, 1, 2, 3])
+                if rng.random() < 0.02:
+                    f[f"{record}_{side}_lane"] = rng.choice([-1, 1]) << config.lane_bits + 3
+                if rng.random() < 0.02:
+                    f[f"{record}_{side}_cell"] = rng.choice([-1, 1]) << 30
+        for side in ("in", "out"):
+            f |= {f"{side}_lane": 0, f"{side}_cell": 0}
+            lane_low, _, cell_low, _ = box(f, side)
+            f[f"{side}_lane"] = max(0, -lane_low + rng.choice([0, 0, 0, 1, -1]))
+            f[f"{side}_cell"] = max(0, -cell_low + rng.choice([0, 0, 0, 1, -1]))
+            f[f"{side}_lane"] &= (1 << 32) - 1
+            f[f"{side}_cell"] &= (1 << 32) - 1
+        descriptors.append(pack(f))
+    expected = [verdict(config, descriptor) for descriptor in descriptors]
+    assert [checks.check(config, descriptor) for descriptor in descriptors] == expected
+    assert judge_all(config, descriptors) == expected
+    assert {Status.OK, Status.RANGE} <= set(expected)
 
 
 def test_no_check_starts_while_it_is_not_enabled():
