@@ -121,6 +121,22 @@ def test_abort_ends_what_has_issued_and_keeps_the_rest(seed, simulations, noise)
         np.testing.assert_array_equal(simulation.read(), after(lmem, *program))
 
 
+def test_abort_while_the_blocks_behind_are_begun(simulations, noise):
+    """In every cycle from before the first block behind is made until its instruction issues."""
+    lmem = noise(CONFIG)
+    simulation = simulations(CONFIG, "icarus")
+    first = Tile(Across(0, 0), Along(0, 32), 5, (Digit(12, (0, 1), (0, 0)),))
+    blocks = Tile(Across(0, 0), Along(0, 40), 4, ho=Digit(6, (0, 2), (0, 4)))
+    for cycle in range(26, 42):
+        simulation.reset()
+        simulation.load(lmem)
+        result = simulation.run([first, blocks], pulses=((cycle, "abort"),))
+        assert result.completions == [(0, Status.ABORTED), (1, Status.OK)]
+        assert result.counters["blocks"] == 1 + 6
+        simulation.run([first])
+        np.testing.assert_array_equal(simulation.read(), after(lmem, blocks, first))
+
+
 def test_aborted_tile_leaves_whole_slots(simulation, noise):
     lmem = noise(CONFIG)
     result = simulation.run([LONG, FIRST], pulses=((60, "abort"),), auto_clear=False)

@@ -45,7 +45,7 @@ class Tiler(wiring.Component):
         The payload of `i_job` stands, whether it is valid yet or not; low between two instructions.
     o_block : Out(stream of block)
     kill : In(1)
-        No further block of the instruction whose first block was taken last.
+        No further block of the instruction whose first block was taken last, before this cycle.
     flush : In(1)
         Drop everything.
     trace : Out(block_trace)
@@ -155,7 +155,7 @@ class Tiler(wiring.Component):
             ]
         with m.If(~self.prepare):  # rejected
             m.d.sync += loaded.eq(0)
-        with m.If(self.kill):
+        with m.If(self.kill & ~(taken & loaded)):  # it is of the instruction before
             m.d.sync += running.eq(0)
         with m.If(self.flush):
             m.d.sync += [loaded.eq(0), running.eq(0)]
