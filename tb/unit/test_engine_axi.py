@@ -10,7 +10,17 @@ from cornerturn.fields import Opcode, Status, pack
 from cornerturn.registers import DESCRIPTOR_BYTES, INTERRUPTS, RECORD_BYTES, REGISTERS
 from cornerturn.soc.engine_axi import EngineAxi
 from cornerturn_model import golden
-from cornerturn_model.instruction import Across, Along, Digit, Fence, Halt, Swap, Tile
+from cornerturn_model.instruction import (
+    Across,
+    Along,
+    Digit,
+    Fence,
+    Halt,
+    Limits,
+    Segment,
+    Swap,
+    Tile,
+)
 from unit.axi import Host, Memory
 from unit.bench import poke, simulate
 
@@ -197,6 +207,31 @@ def test_a_stop_interrupts_once_its_record_is_written(stop):
         await bench.write(ctx, "command", 1)
         assert await bench.until(ctx, "empty") == {"completion", "empty"}
         assert bench.records(4) == expected
+
+    bench.run(play)
+
+
+def test_a_row_outside_the_array():
+    """Its place is in its record and in a register; the block it is in can be read, too."""
+    bench = Bench(seed=5)
+    # Block (w, k) = (1, 1) reads lane 1 from cell 200 + 64 on, which is not there.
+    segment = Segment(7, 4, (0, 64), (0, 1))
+    wo = Digit(2, (1, 200), (0, 8))
+    tile = Tile(Along(0, 0), Across(0, 140), segment, wo=wo, limits=Limits(ho=1))
+
+    async def play(ctx, reset):
+        await bench.submit(ctx, NOP, tile)
+        assert "rejected" in await bench.until(ctx, "rejected")
+        assert bench.records(2) == [(0, Status.OK), (1, Status.RANGE)]
+        record = RECORDS + RECORD_BYTES + 8
+        place = bench.memory.data[record : record + 8]
+        assert int.from_bytes(place, "little") == (1 << 32) + 264
+        expected = {
+            "fault_address": 264, "fault_address_high": 1, "block_h": 0, "block_w": 1, "block_k": 1,
+            "repeat_co": 2, "in_offset": 264, "in_offset_high": 1, "out_offset": 9,
+            "out_offset_high": 0,
+        }  # fmt: skip
+        assert {name: await bench.read(ctx, name) for name in expected} == expected
 
     bench.run(play)
 

@@ -8,7 +8,7 @@
 The port's IDs: 0 for the ring. Nothing else is on it yet.
 """
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -123,6 +123,14 @@ class EngineAxi(wiring.Component):
             ring.soft_reset.eq(csr.command_soft_reset),
             ring.hung.eq(watchdog.hung),
             ring.engine_busy.eq(engine.status.busy),
+            # Of the completions, only that of a fault has an address.
+            ring.rsp_address.eq(
+                Mux(
+                    engine.status.rejected & (engine.rsp.payload.status == engine.status.code),
+                    engine.status.address,
+                    0,
+                )
+            ),
             engine.clear.eq(csr.command_clear),
             engine.abort.eq(csr.command_abort),
             engine.soft_reset.eq(csr.command_soft_reset),
@@ -143,9 +151,19 @@ class EngineAxi(wiring.Component):
             csr.status_bus_hung.eq(watchdog.hung),
             csr.status_code.eq(engine.status.code),
             csr.status_index.eq(engine.status.index),
+            Cat(csr.fault_address, csr.fault_address_high).eq(engine.status.address),
+            csr.repeat_co.eq(engine.block.repeat_co_m1 + 1),
             Cat(csr.ring_fault_address, csr.ring_fault_address_high).eq(ring.fault),
             csr.ring_head.eq(ring.head),
         ]
+        for number, name in enumerate("hwk"):
+            m.d.comb += getattr(csr, f"block_{name}").eq(engine.block.index[number])
+        for side in ("in", "out"):
+            place = engine.block.offset[side]
+            m.d.comb += [
+                getattr(csr, f"{side}_offset").eq(place.offset),
+                getattr(csr, f"{side}_offset_high").eq(place.lane),
+            ]
         for name in _STOPS:
             m.d.comb += getattr(csr, f"status_{name}").eq(engine.status[name])
         for name in COUNTERS:

@@ -57,7 +57,7 @@ class Recorder(wiring.Component):
     reset : In(1)
         Write nothing, drop everything (completions, too); until `idle`.
     i_rsp : In(stream of completion)
-    i_address : In(address_bits)
+    i_address : In(64)
         The fault's address, beside `i_rsp`.
     bus : Out(Axi4)
     head : Out(16)
@@ -83,7 +83,7 @@ class Recorder(wiring.Component):
                 "clear": In(1),
                 "reset": In(1),
                 "i_rsp": In(stream.Signature(isa.completion())),
-                "i_address": In(config.address_bits),
+                "i_address": In(64),
                 "bus": Out(
                     Axi4(address_bits=config.address_bits, data_width=config.bus_width, read=False)
                 ),
@@ -98,7 +98,7 @@ class Recorder(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        config, bus = self._config, self.bus
+        bus = self.bus
         taken = Signal(range(2 * QUEUE))
         sent = Signal.like(taken)
         acknowledged = Signal.like(taken)
@@ -110,7 +110,7 @@ class Recorder(wiring.Component):
         starts, answered = Signal(), Signal()
 
         m.submodules.queue = queue = memory.Memory(
-            shape=32 + isa.STATUS_BITS + config.address_bits, depth=QUEUE, init=[],
+            shape=32 + isa.STATUS_BITS + 64, depth=QUEUE, init=[],
             attrs={"no_rw_check": 1},
         )  # fmt: skip
         write, read = queue.write_port(), queue.read_port()

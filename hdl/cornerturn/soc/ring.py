@@ -56,7 +56,7 @@ class Ring(wiring.Component):
         `status.busy` of the engine; a reset lasts as long.
     cmd : Out(stream of descriptor), rsp : In(stream of completion)
         Of the engine.
-    rsp_address : In(address_bits)
+    rsp_address : In(64)
         The fault's address, beside `rsp`.
     read, write : Out(Axi4)
     head : Out(16)
@@ -94,7 +94,7 @@ class Ring(wiring.Component):
                 "engine_busy": In(1),
                 "cmd": Out(stream.Signature(isa.descriptor())),
                 "rsp": In(stream.Signature(isa.completion())),
-                "rsp_address": In(config.address_bits),
+                "rsp_address": In(64),
                 "read": Out(self._read_bus),
                 "write": Out(self._write_bus),
                 "head": Out(ENTRY_BITS),

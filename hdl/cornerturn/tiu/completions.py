@@ -153,6 +153,8 @@ class Completions(wiring.Component):
         rejected = self.i_code.valid & self.i_code.ready
         with m.If(self.fault_issued):
             m.d.sync += [faulting.eq(1), hold.eq(1), status.address.eq(self.fault_address)]
+        with m.If(rejected):
+            m.d.sync += status.address.eq(0)
         with m.If(rejected | ended):
             m.d.sync += [
                 hold.eq(1),
