@@ -187,6 +187,31 @@ def test_blocks_are_those_of_plain_loops(name, hurry):
     run(config, 92, jobs, hurry=hurry, share=hurry, between=2)
 
 
+def test_the_blocks_of_the_readme():
+    """11 channels in segments of 4, twice: offsets of input and output, worked out by hand."""
+    job = Job(random.Random(103), CONFIGS["tiny"], (1, 2), whole=2, rest=1)
+    job.segment, job.co, job.repeats = 4, 11, (1, 2, 3)
+    job.start = {side: {"lane": 0, "offset": 0} for side in SIDES}
+    job.steps = [
+        {side: dict(zip(UNITS, step, strict=True)) for side, step in zip(SIDES, steps, strict=True)}
+        for steps in (((0, 0), (0, 0)), ((0, 100), (0, 64)), ((4, 0), (0, 16)))
+    ]
+    bench = Bench(CONFIGS["tiny"], random.Random(104))
+
+    async def drive(ctx, reset):
+        await bench.play(ctx, [job])
+
+    simulate(bench.block, drive)
+    found = [
+        (block["segment"], *(tuple(block["start"][side].values()) for side in SIDES))
+        for _, block in bench.taken
+    ]
+    assert found == [
+        (4, (0, 0), (0, 0)), (4, (4, 0), (0, 16)), (3, (8, 0), (0, 32)),
+        (4, (0, 100), (0, 64)), (4, (4, 100), (0, 80)), (3, (8, 100), (0, 96)),
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("repeats", [(1, 1), (3, 1), (1, 3), (2, 3)])
 @pytest.mark.parametrize("segments", [(1, 0), (0, 1), (3, 0), (3, 1)], ids=str)
 def test_every_shape_of_loops(repeats, segments):
