@@ -299,10 +299,11 @@ def test_errors_of_the_ring_interrupt():
         while len(seen) < 2:
             await bench.until(ctx, "ring_error")
             status = await bench.read(ctx, "status")
-            for name in ("fetch_error", "record_error"):
+            errors = {"fetch_error": "read_errors", "record_error": "write_errors"}
+            for name, memory_errors in errors.items():
                 if status[name]:
                     seen[name] = await bench.read(ctx, "ring_fault_address")
-            bench.memory.read_errors = bench.memory.write_errors = set()
+                    setattr(bench.memory, memory_errors, set())
             await bench.write(ctx, "command", 1)
         await bench.until(ctx, "empty")
         assert bench.records(2) == [(0, Status.OK), (1, Status.OK)]

@@ -72,6 +72,8 @@ class Sequencer(wiring.Component):
         row = Signal(isa.row(config), reset_less=True)
         source = Signal(isa.address(config), reset_less=True)
         target = Signal(isa.address(config), reset_less=True)
+        cell = Signal(signed(32), reset_less=True)  # of a fault
+        lane = Signal(signed(32), reset_less=True)
         valid = Signal()
         ahead = Signal()  # the row is of the instruction behind the one that issued last
         faulted = Signal()  # the row ends its instruction, and waits until that is done
@@ -170,15 +172,7 @@ class Sequencer(wiring.Component):
             self.i_row.ready.eq((~valid | (goes & end)) & ~row_faults & ~faulted),
         ]
         # The address of a fault stands until the engine has stopped for it.
-        place = Mux(row.fault_out, row["out"].as_value(), row["in"].as_value())
-        place = isa.place(config)(place)
-        cell, lane = Signal(signed(32)), Signal(signed(32))
-        m.d.comb += [
-            row_faults.eq(valid & row.fault),
-            cell.eq(place.offset),
-            lane.eq(place.lane),
-            self.fault_address.eq(Cat(cell, lane)),
-        ]
+        m.d.comb += [row_faults.eq(valid & row.fault), self.fault_address.eq(Cat(cell, lane))]
         with m.If(goes & row.fault):
             m.d.sync += faulted.eq(1)
         with m.If(self.resume | self.flush):
@@ -233,6 +227,8 @@ class Sequencer(wiring.Component):
                 source.cell.eq(new["in"].offset),
                 target.lane.eq(new["out"].lane),
                 target.cell.eq(new["out"].offset),
+                cell.eq(Mux(new.fault_out, new["out"].offset, new["in"].offset)),
+                lane.eq(Mux(new.fault_out, new["out"].lane, new["in"].lane)),
                 begin.eq(1),
                 begin_write.eq(1),
                 back.eq(0),
