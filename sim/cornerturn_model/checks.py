@@ -147,7 +147,7 @@ def _goes_far(config, rows, side):
         ]
     if len(rows.parts) > 1:
         ways.append(side.steps[RECORDS.index("co")])  # from the whole segments to the remainder
-    return any(abs(axis) >= end for way in ways for axis, end in zip(way, ends, strict=True))
+    return any(not -end <= axis < end for way in ways for axis, end in zip(way, ends, strict=True))
 
 
 def _starts_outside(config, f, prefix):

@@ -257,9 +257,11 @@ def test_what_limits_leave_of_range(side, record):
     count = counts.get(record, lambda count: {f"{record}_count": count})
     for number, lane, cell, status in (
         (2, 63, 0, Status.OK), (2, 64, 0, Status.RANGE), (2, -63, 0, Status.OK),
-        (2, -64, 0, Status.RANGE), (65, 1, 0, Status.RANGE), (64, -1, 0, Status.OK),
+        (2, -64, 0, Status.OK), (2, -65, 0, Status.RANGE),
+        (65, 1, 0, Status.RANGE), (64, -1, 0, Status.OK),
         (1, 9999, 0, Status.OK), (0, 9999, 0, Status.OK),
-        (2, 0, -(1 << 31), Status.OK), (3, 0, -(1 << 31), Status.RANGE),
+        (2, 0, -(1 << 31), Status.OK), (3, 0, -(1 << 31), Status.OK),
+        (4, 0, -(1 << 31), Status.RANGE),
         (3, 0, (1 << 31) - 1, Status.OK), (65535, 0, 65537, Status.OK),
         (65535, 0, 65539, Status.RANGE),
     ):  # fmt: skip
@@ -277,8 +279,8 @@ def test_what_limits_leave_of_range_of_segments():
     assert judged(co=12, lane=32) == Status.RANGE
     assert judged(co=9, lane=63) == Status.OK
     assert judged(co=9, lane=64) == Status.RANGE
-    assert judged(co=5, lane=-63) == Status.OK
-    assert judged(co=5, lane=-64) == Status.RANGE
+    assert judged(co=5, lane=-64) == Status.OK
+    assert judged(co=5, lane=-65) == Status.RANGE
     assert judged(co=4, lane=64) == Status.OK
     assert judged(co=3, lane=64) == Status.OK
 
