@@ -456,6 +456,7 @@ def run_table(config, table):
     descriptors = [pack(base | changes) for base, changes, _ in table]
     for (_, changes, status), descriptor in zip(table, descriptors, strict=True):
         assert verdict(config, descriptor) == status, changes
+        assert checks.check(config, descriptor) == status, changes
     for (_, changes, status), found in zip(table, judge_all(config, descriptors), strict=True):
         assert found == status, changes
 
