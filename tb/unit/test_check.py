@@ -30,86 +30,82 @@ from programs import instructions
 from unit.bench import CONFIGS, each_config, plain, poke, simulate
 
 LATENCY = 15
-PAUSE = 6  # cycles after an issue in which nothing passes
+PREPARED = 10  # cycles until what the tiler wants stands
+PASSES = 7  # cycles from an issue until the next instruction may pass
+LOOPS = ("ho", "wo", "co")
+UNITS = ("lane", "cell")
 TINY = PRESETS["tiny"]  # 4 lanes, 256 cells, 4 cells a word, elements up to 4 cells
 LONG = Config(lanes=2, cells=65536, beat_cells=1)
-OTHER = Config(lanes=5, cells=32, beat_cells=8, max_element_cells=2)
+OTHER = Config(lanes=5, cells=32, beat_cells=8, max_element_cells=2, address_bits=20)
 
 
 # --- what is expected ----------------------------------------------------------------------------
 
 
-LOOPS = ("ho", "wo", "co")
-
-
 def parts(f):
-    """The segmented axis: (first, last segment, length) of the whole segments and of the rest."""
-    whole, rest = divmod(f["co"], f["co_align"]) if f["co_align"] else (0, 0)
-    found = [(0, whole - 1, f["co_align"])] if whole else []
-    return found + ([(whole, whole, rest)] if rest else [])
-
-
-def counts_of(f):
-    """Counts of the digits and of the loops ho and wo; that of d0 may be replaced."""
-    counts = {digit: f[f"{digit}_count"] for digit in DIGITS}
-    return counts | {"ho": f["repeat_ho"], "wo": f["repeat_wo"]}
-
-
-def longest_row(f):
-    """In elements."""
-    return f["n"] if f["segment_is_digit"] else min(f["co_align"], f["co"])
+    """(first k, counts of loops and digits, row length): of the whole segments, and of the rest."""
+    if f["co_align"] == 0:
+        return
+    whole, rest = divmod(f["co"], f["co_align"])
+    for first, number, s in ((0, whole, f["co_align"]), (whole, 1, rest)):
+        counts = {digit: f[f"{digit}_count"] for digit in DIGITS}
+        counts |= {"ho": f["repeat_ho"], "wo": f["repeat_wo"], "co": number}
+        n = s
+        if f["segment_is_digit"]:
+            n, counts["d0"] = f["n"], s
+        if n and s and all(counts.values()):
+            yield first, counts, n
 
 
 def is_empty(f):
     """No rows."""
-    counts = counts_of(f)
-    if f["segment_is_digit"]:
-        counts["d0"] = f["n"]
-    return 0 in (f["co"], f["co_align"], *counts.values())
+    return not list(parts(f))
+
+
+def is_limited(f):
+    """Rows are judged as they run."""
+    return any(f[f"limit_{name}"] for name in LOOPS) and not is_empty(f)
+
+
+def longest_row(f):
+    """Elements of it."""
+    return max((n for *_, n in parts(f)), default=0)
 
 
 def box(f, side):
     """Lowest and highest lane, lowest and highest cell of a side of a tile that is not empty."""
     g = 1 << f["element"]
     bounds = []
-    for unit in ("lane", "cell"):
+    for unit in UNITS:
         across = f[f"{side}_mode"] == Mode.ACROSS
         element_step = {"lane": f[f"{side}_lane_step"] * across, "cell": g * (not across)}[unit]
         lows, highs = [], []
-        for first, last, length in parts(f):
-            n, counts = length, counts_of(f)
-            if f["segment_is_digit"]:
-                n, counts["d0"] = f["n"], length
+        for first, counts, n in parts(f):
             ways = [(n - 1) * element_step]
-            ways += [(count - 1) * f[f"{name}_{side}_{unit}"] for name, count in counts.items()]
-            step = f[f"co_{side}_{unit}"]
-            start = f[f"{side}_{unit}"] + first * step
-            ways.append((last - first) * step)
+            ways += [(counts[name] - 1) * f[f"{name}_{side}_{unit}"] for name in RECORDS]
+            start = f[f"{side}_{unit}"] + first * f[f"co_{side}_{unit}"]
             lows.append(start + sum(way for way in ways if way < 0))
-            extra = (unit == "cell") * (g - 1)
-            highs.append(start + sum(way for way in ways if way > 0) + extra)
+            highs.append(start + sum(way for way in ways if way > 0) + (unit == "cell") * (g - 1))
         bounds += [min(lows), max(highs)]
     return bounds
 
 
-def goes_too_far(config, f, side):
-    """Whether a start, a loop or a digit alone leaves what a place can hold."""
-    for unit, bits in (("lane", config.lane_bits + 4), ("cell", config.address_bits)):
-        ways = [(count - 1) * f[f"{name}_{side}_{unit}"] for name, count in counts_of(f).items()
-                if name != "d0" or not f["segment_is_digit"]]  # fmt: skip
-        for first, last, length in parts(f):
-            step = f[f"co_{side}_{unit}"]
-            ways.append((last - first) * step if first == 0 else step)
-            if f["segment_is_digit"]:
-                ways.append((length - 1) * f[f"d0_{side}_{unit}"])
-        if f[f"{side}_{unit}"] >> bits or any(not -1 << bits <= way < 1 << bits for way in ways):
+def goes_far(config, f, side):
+    """What is left of RANGE with limits: a start, a loop, a digit, the step to a rest, alone."""
+    ends = {"lane": 1 << config.lane_bits + 4, "cell": 1 << config.address_bits}
+    for unit, end in ends.items():
+        if f[f"{side}_{unit}"] >= end:
+            return True
+        ways = [
+            (counts[name] - 1) * f[f"{name}_{side}_{unit}"]
+            for _, counts, _ in parts(f)
+            for name in RECORDS
+        ]
+        if len(list(parts(f))) == 2:
+            ways.append(f[f"co_{side}_{unit}"])
+        if any(not -end <= way < end for way in ways):
             return True
     return False
-
-
-def is_limited(f):
-    """Whether rows are judged as they run."""
-    return any(f[f"limit_{name}"] for name in LOOPS) and not is_empty(f)
 
 
 def swap_box(f):
@@ -119,18 +115,18 @@ def swap_box(f):
 
 
 def region(config, f):
-    """The regions read and written, or None."""
+    """The regions read and written, clipped, or None."""
     if f["opcode"] == Opcode.SWAP and f["n"] > 1:
         boxes = [swap_box(f)] * 2
     elif f["opcode"] == Opcode.TILE and not is_empty(f):
         boxes = [box(f, "in"), box(f, "out")]
     else:
         return None, None
-    most = (1 << config.lane_bits) - 1, config.cells - 1
-    clipped = (
-        [min(max(bound, 0), most[index // 2]) for index, bound in enumerate(bounds)]
+    tops = [(1 << config.lane_bits) - 1] * 2 + [config.cells - 1] * 2
+    boxes = [
+        [min(max(bound, 0), top) for bound, top in zip(bounds, tops, strict=True)]
         for bounds in boxes
-    )
+    ]
     return tuple(
         (low, high, first // config.beat_cells, last // config.beat_cells)
         for low, high, first, last in clipped
@@ -179,7 +175,7 @@ def broken_rules(config, descriptor):
     if g > config.max_element_cells:
         yield Status.ELEMENT
     fits = 1 <= f["co_align"] < 1 << (16 if f["segment_is_digit"] else 24)
-    if not fits or -(-f["co"] // f["co_align"]) >= 1 << 16:
+    if not fits or (f["co"] + f["co_align"] - 1) // f["co_align"] > (1 << 16) - 1:
         yield Status.COUNT
     cells = ["in_cell", "out_cell"]
     cells += [f"{record}_{side}_cell" for record in RECORDS for side in modes]
@@ -189,10 +185,10 @@ def broken_rules(config, descriptor):
         start = (f[f"{side}_lane"],) * 2 + (f[f"{side}_cell"],) * 2
         step_fits = mode != Mode.ACROSS or 1 <= f[f"{side}_lane_step"] < config.lanes
         if is_limited(f):
-            inside = not goes_too_far(config, f, side)
+            fits = not goes_far(config, f, side)
         else:
-            inside = not outside(config, start if is_empty(f) else box(f, side))
-        if not step_fits or not inside:
+            fits = not outside(config, start if is_empty(f) else box(f, side))
+        if not (step_fits and fits):
             yield Status.RANGE
     if meet(*region(config, f)) and longest_row(f) > config.lanes:
         yield Status.OVERLAP
@@ -204,82 +200,97 @@ def verdict(config, descriptor):
 
 
 def compare_job(config, descriptor, job):
-    """The instruction made of an accepted descriptor: all that the row generator may look at."""
+    """The instruction made of an accepted descriptor: all that the blocks behind may look at."""
     f = unpack(descriptor)
-    opcode, g = f["opcode"], 1 << f["element"]
+    opcode = f["opcode"]
     reads, writes = region(config, f)
+    walk = job["walk"]
     flags = {
         "empty": reads is None,
         "swap": opcode == Opcode.SWAP and reads is not None,
         "fence": opcode in (Opcode.FENCE, Opcode.HALT),
         "halt": opcode == Opcode.HALT,
     }
-    walk = job["walk"]
     assert {name: walk["job"][name] for name in flags} == flags
     if reads is None:
-        assert job["repeat_m1"] == [0, 0, 0]
+        assert job["repeat_m1"] == [0, 0, 0]  # one block, of one row
         return
-    units = {"lane": "lane", "cell": "offset"}  # of the descriptor, and of a place
-    sides = ("in", "out")
-
-    def steps_of(record):
-        return {
-            side: {its: f[f"{record}_{side}_{u}"] for u, its in units.items()} for side in sides
-        }
-
-    expected = {"serial": False, "code": f["element"]}
+    assert walk["job"]["code"] == f["element"]
     if opcode == Opcode.SWAP:
-        # Row i of a block: elements right of the diagonal, and those below it.
-        lane, cell = f["in_lane"], f["in_cell"]
-        start = {
-            "in": {"lane": lane + 1, "offset": cell}, "out": {"lane": lane, "offset": cell + g}
-        }  # fmt: skip
-        counts = dict.fromkeys(DIGITS, 1) | {DIGITS[-1]: f["n"] - 1}
-        steps = {digit: {side: {"lane": 1, "offset": g} for side in sides} for digit in DIGITS}
-        expected |= {"in_along": 0, "out_along": 1, "in_step_m1": 0}
-        repeats = [1, 1, 1]
-        assert (walk["segment_is_digit"], job["segment"], job["rest"]) == (0, f["n"] - 1, 0)
-        assert not walk["limits"]["any"]
+        compare_swap(f, job)
     else:
-        start = {side: {its: f[f"{side}_{u}"] for u, its in units.items()} for side in sides}
-        steps = {digit: steps_of(digit) for digit in DIGITS}
-        counts = {digit: f[f"{digit}_count"] for digit in DIGITS}
-        repeats = [f["repeat_ho"], f["repeat_wo"], -(-f["co"] // f["co_align"])]
-        expected |= {"serial": meet(reads, writes)}
-        for side in sides:
-            along = f[f"{side}_mode"] == Mode.ALONG
-            expected[f"{side}_along"] = along
-            if not along:
-                expected[f"{side}_step_m1"] = f[f"{side}_lane_step"] - 1
-        for index, name in enumerate(LOOPS):
-            assert repeats[index] == 1 or job["step"][index] == steps_of(name)
-        assert walk["segment_is_digit"] == f["segment_is_digit"]
-        assert (job["segment"], job["rest"]) == (f["co_align"], f["co"] % f["co_align"])
-        if f["segment_is_digit"]:
-            assert walk["elements"] == f["n"]
-            counts["d0"] = 2  # whatever it is, it is walked
-        assert walk["limits"] == {
-            "any": is_limited(f),
-            "limit": [f[f"limit_{name}"] for name in LOOPS],
-            "row_tag": f["row_tag"],
-            "tag": [f[f"{name}_tag"] for name in RECORDS],
-            "multiplier": [f[f"{name}_multiplier"] for name in RECORDS],
-        }
+        compare_tile(f, job, serial=meet(reads, writes))
+
+
+def compare_swap(f, job):
+    """Row i of a block: n - 1 - i elements right of the diagonal, and those below it."""
+    lane, cell, n, g = f["in_lane"], f["in_cell"], f["n"], 1 << f["element"]
+    walk = job["walk"]
+    assert job["start"] == {
+        "in": {"lane": lane + 1, "offset": cell}, "out": {"lane": lane, "offset": cell + g}
+    }  # fmt: skip
+    assert job["repeat_m1"] == [0, 0, 0]
+    assert (job["segment"], job["rest"], walk["segment_is_digit"]) == (n - 1, 0, 0)
+    assert walk["count_m1"] == [0] * 5 + [n - 2]
+    if n > 2:
+        assert walk["jump"][5] == {side: {"lane": 1, "offset": g} for side in ("in", "out")}
+    assert walk["limits"]["any"] == 0
+    assert walk["limits"]["limit"] == [0, 0, 0]
+    expected = {"serial": 0, "in_along": 0, "out_along": 1, "in_step_m1": 0, "out_step_m1": 0}
     assert {name: walk["job"][name] for name in expected} == expected
-    assert job["start"] == start
+
+
+def compare_tile(f, job, *, serial):
+    """Loops, segments, digits and limits. What is counted once has no step, and no jump."""
+    walk = job["walk"]
+    whole, rest = divmod(f["co"], f["co_align"])
+    repeats = [f["repeat_ho"], f["repeat_wo"], whole + (rest > 0)]
     assert job["repeat_m1"] == [count - 1 for count in repeats]
-    replaced = opcode == Opcode.TILE and f["segment_is_digit"]
-    assert walk["count_m1"][replaced:] == [counts[digit] - 1 for digit in DIGITS[replaced:]]
-    for index, digit in enumerate(DIGITS):
-        if counts[digit] == 1:
-            continue  # never taken
-        for side, unit in itertools.product(sides, units.values()):
-            inner = DIGITS[index + 1 :]
-            way = sum((counts[name] - 1) * steps[name][side][unit] for name in inner)
-            assert walk["jump"][index][side][unit] == steps[digit][side][unit] - way
+    assert job["rest"] == rest
+    if whole:
+        assert job["segment"] == f["co_align"]
+    assert walk["segment_is_digit"] == f["segment_is_digit"]
+    if f["segment_is_digit"]:
+        assert walk["elements"] == f["n"]
+    counted = range(f["segment_is_digit"], len(DIGITS))
+    assert [walk["count_m1"][d] for d in counted] == [f[f"d{d}_count"] - 1 for d in counted]
+    assert walk["limits"] == {
+        "any": is_limited(f),
+        "limit": [f[f"limit_{name}"] for name in LOOPS],
+        "row_tag": f["row_tag"],
+        "tag": [f[f"{name}_tag"] for name in RECORDS],
+        "multiplier": [f[f"{name}_multiplier"] for name in RECORDS],
+    }
+    expected = {"serial": serial}
+    for side in ("in", "out"):
+        along = f[f"{side}_mode"] == Mode.ALONG
+        expected[f"{side}_along"] = along
+        if not along:
+            expected[f"{side}_step_m1"] = f[f"{side}_lane_step"] - 1
+    assert {name: walk["job"][name] for name in expected} == expected
+    for side, (unit, its) in itertools.product(
+        ("in", "out"), zip(UNITS, ("lane", "offset"), strict=True)
+    ):
+        assert job["start"][side][its] == f[f"{side}_{unit}"]
+        for index, name in enumerate(LOOPS):
+            if repeats[index] > 1:
+                assert job["step"][index][side][its] == f[f"{name}_{side}_{unit}"]
+        for index, digit in enumerate(DIGITS):
+            if max(counts[digit] for _, counts, _ in parts(f)) > 1:
+                jump = f[f"{digit}_{side}_{unit}"] - sum(
+                    (f[f"{name}_count"] - 1) * f[f"{name}_{side}_{unit}"]
+                    for name in DIGITS[index + 1 :]
+                )
+                assert walk["jump"][index][side][its] == jump
 
 
 # --- the bench -----------------------------------------------------------------------------------
+
+
+def for_the_tiler(job):
+    """What has to stand while the job is prepared."""
+    names = ("start", "step", "repeat_m1", "segment", "rest")
+    return {name: job[name] for name in names}
 
 
 async def judge(ctx, block, descriptor):
@@ -287,24 +298,32 @@ async def judge(ctx, block, descriptor):
     poke(ctx, block.i_cmd.payload, descriptor)
     ctx.set(block.i_cmd.valid, 1)
     cycles = 0
+    prepared = None
     while not (ctx.get(block.o_job.valid) or ctx.get(block.o_code.valid)):
         assert not ctx.get(block.i_cmd.ready)
+        assert ctx.get(block.prepare) == (cycles >= PREPARED)
+        if cycles == PREPARED:
+            prepared = for_the_tiler(plain(ctx.get(block.o_job.payload)))
         await ctx.tick()
         cycles += 1
     assert ctx.get(block.i_cmd.ready)
+    assert ctx.get(block.prepare)
     accepted = ctx.get(block.o_job.valid)
     assert accepted != ctx.get(block.o_code.valid)
     status = Status.OK if accepted else Status(ctx.get(block.o_code.payload))
     job = plain(ctx.get(block.o_job.payload)) if accepted else None
+    assert not accepted or for_the_tiler(job) == prepared
     await ctx.tick()
     regions = [plain(ctx.get(port)) for port in (block.reads, block.writes)]
     ctx.set(block.i_cmd.valid, 0)
     assert ctx.get(block.busy) == accepted
+    assert not ctx.get(block.prepare)
+    regions = [plain(ctx.get(port)) for port in (block.reads, block.writes)]
     if accepted:
         # The descriptor is gone, the regions stand until the issue.
         poke(ctx, block.i_cmd.payload, 0)
-        assert [plain(ctx.get(port)) for port in (block.reads, block.writes)] == regions
         ctx.set(block.issued, 1)
+        assert [plain(ctx.get(port)) for port in (block.reads, block.writes)] == regions
         await ctx.tick()
         ctx.set(block.issued, 0)
         assert not ctx.get(block.busy)
@@ -394,21 +413,23 @@ def cases_of_single_fields():
         yield ROW, {name: 3}, Status.MODE
         yield ROW, {name: 2}, Status.UNSUPPORTED
     yield ROW, {"pair": 1}, Status.UNSUPPORTED
-    for name in ("repeat_ho", "repeat_wo"):
-        for count in (0, 1, 2, 65535):
-            yield ROW, {name: count}, ok
-    for name in ("limit_ho", "limit_wo", "limit_co"):
-        for value in (1, 1 << 31):
-            yield ROW, {name: value}, ok
+    for name, count in itertools.product(("repeat_ho", "repeat_wo"), (0, 1, 2, 65535)):
+        yield ROW, {name: count}, ok
+    for name, value in itertools.product(("limit_ho", "limit_wo", "limit_co"), (1, 1 << 31)):
+        yield ROW, {name: value}, ok
+    most = (1 << 16) - 1  # segments
     for co, co_align, status in (
         (4, 4, ok), (4, 5, ok), (5, 4, ok), ((1 << 32) - 1, 4, Status.COUNT),
-        (4 * 65535, 4, ok), (4 * 65535 + 1, 4, Status.COUNT),
-        (65535, 1, ok), (65536, 1, Status.COUNT),
+        (most * 4 - 1, 4, ok), (most * 4, 4, ok), (most * 4 + 1, 4, Status.COUNT),
+        (most, 1, ok), (most + 1, 1, Status.COUNT), (1 << 31, 1, Status.COUNT),
         (4, 0, Status.COUNT), (0, 0, Status.COUNT), (0, 1, ok), (4, (1 << 24) - 1, ok),
         (4, 1 << 24, Status.COUNT), (4, (1 << 32) - 1, Status.COUNT),
-        ((1 << 24) + 4, (1 << 24) + 4, Status.COUNT),
+        (0, 1 << 24, Status.COUNT), ((1 << 24) + 4, (1 << 24) + 4, Status.COUNT),
     ):  # fmt: skip
         yield ROW, {"co": co, "co_align": co_align}, status
+    for co in (most, most + 1):  # of an empty tile, too
+        segments = {"segment_is_digit": 1, "n": 0, "co": co, "co_align": 1}
+        yield ROW, segments, Status.COUNT if co > most else ok
     for co_align, status in (((1 << 16) - 1, ok), (1 << 16, Status.COUNT), (0, Status.COUNT)):
         yield ROW, {"segment_is_digit": 1, "n": 4, "co": 1, "co_align": co_align}, status
     ignored = {"row_tag": 3, "d5_tag": 2, "half_cells": 7, "co_multiplier": 9, "d2_multiplier": 8}
@@ -436,6 +457,7 @@ def run_table(config, table):
     descriptors = [pack(base | changes) for base, changes, _ in table]
     for (_, changes, status), descriptor in zip(table, descriptors, strict=True):
         assert verdict(config, descriptor) == status, changes
+        assert checks.check(config, descriptor) == status, changes
     for (_, changes, status), found in zip(table, judge_all(config, descriptors), strict=True):
         assert found == status, changes
 
@@ -486,9 +508,10 @@ def cases_of_ranges(config):
             yield base, {cell: value, "repeat_wo": 0}, bad
         yield base, {lane: lanes - 1, cell: cells - 1, f"{other}_lane": 0}, ok
         yield base, {cell: cells - g_max, "element": g_max.bit_length() - 1}, ok
-        # Digits: down from the start, and up.
-        for digit in DIGITS:
-            count, step = f"{digit}_count", f"{digit}_{side}"
+        # Loops and digits: down from the start, and up. The co loop counts segments of one element.
+        counts = {name: f"repeat_{name}" for name in ("ho", "wo")} | {"co": "co"}
+        for name in ("ho", "wo", "co", "d0", "d5"):
+            count, step = counts.get(name, f"{name}_count"), f"{name}_{side}"
             moved = {lane: lanes - 1, f"{other}_lane": 0}
             if lanes > 2:
                 yield base, moved | {count: 2, f"{step}_lane": 1 - lanes, f"{other}_cell": 1}, ok
@@ -503,7 +526,7 @@ def cases_of_ranges(config):
             yield base, {cell: cells - 2, count: 2, f"{step}_cell": 1 - cells}, bad
             yield base, {cell: cells - 1, count: 2, f"{step}_cell": -cells}, bad
             # Products that are zero modulo the address space, or modulo 2**32.
-            for huge in (1 << 16, 1 << 30, -(1 << 31), (1 << 31) - 1, cells * 3, -cells):
+            for huge in (1 << 16, -(1 << 31), (1 << 31) - 1, -cells):
                 yield base, {count: 2, f"{step}_cell": huge}, bad
                 yield base, {count: 65535, f"{step}_cell": huge}, bad
                 yield base, {count: 1, f"{step}_cell": huge}, ok
@@ -516,6 +539,25 @@ def cases_of_ranges(config):
         yield base, both | {f"d1_{side}_cell": 1}, bad
         yield base, both | {cell: 1, f"d1_{side}_cell": cells - 2}, ok
         yield base, both | {cell: 1, f"d1_{side}_cell": cells - 1}, bad
+        # A rest is shorter, and only its own last place has to be inside: of a row, or a digit.
+        for rest, far in ((1, cells - 1), (2, cells - 2)):
+            segments = {"co": 4 + rest, "co_align": 4, f"co_{side}_cell": far}
+            yield base, segments, ok
+            yield base, segments | {f"co_{side}_cell": far + 1}, bad
+            digit = {"segment_is_digit": 1, "n": 1, f"d0_{side}_cell": 1}
+            yield base, segments | digit, ok
+            yield base, segments | digit | {f"co_{side}_cell": far + 1}, bad
+            back = {cell: far, f"co_{side}_cell": -far} | {f"{other}_cell": 0}
+            yield base, segments | back, ok if far + 3 < cells else bad
+        # Two whole segments and a rest, one behind the other, up to the last cell; and downwards.
+        row = {"co": 10, "co_align": 4, f"co_{side}_cell": 4}
+        yield base, row | {cell: cells - 10}, ok
+        yield base, row | {cell: cells - 9}, bad
+        yield base, row | {cell: 8, f"co_{side}_cell": -4}, ok
+        yield base, row | {cell: 7, f"co_{side}_cell": -4}, bad
+        # Only the rest there is: the step that would lead to it is not taken.
+        yield base, {"co": 3, "co_align": 4, cell: cells - 3, f"co_{side}_cell": 1 << 20}, ok
+        yield base, {"co": 4, "co_align": 4, cell: cells - 4, f"co_{side}_cell": 1 << 20}, ok
         # Seven terms at once: all the cells there are, and one more.
         part = (cells - 1) // 7
         rest = cells - 1 - 6 * part
@@ -596,7 +638,98 @@ def test_overlap():
     jump = unpack(Tile(Along(0, 0), Along(0, 16), 5, (Digit(2, (0, 32), (0, 0)),)).encode())
     table.append((jump, {}, bad))
     table.append((jump, {"co": 4}, ok))
+    # The longest row counts: of the whole segments, if there are any.
+    for co, co_align, status in ((10, 5, bad), (9, 5, bad), (9, 4, ok), (4, 5, ok), (5, 9, bad)):
+        base = unpack(Tile(Along(0, 0), Along(0, 4), 1).encode())
+        base |= {"co_in_cell": 5, "co_out_cell": 5, "co": co, "co_align": co_align}
+        table.append((base, {}, status))
+    # Only the rest reaches the other side.
+    base = unpack(Tile(Along(0, 0), Along(0, 24), 1).encode())
+    base |= {"co": 13, "co_align": 6, "co_in_cell": 12, "co_out_cell": 12}
+    table += [(base, {}, bad), (base, {"co": 12}, ok), (base, {"co_in_cell": 11}, ok)]
     run_table(TINY, table)
+
+
+def cases_of_limits(config):
+    """(fields, changes, status) with a limit: what lies outside is left to the rows."""
+    ok, bad = Status.OK, Status.RANGE
+    ends = {"lane": 1 << config.lane_bits + 4, "cell": 1 << config.address_bits}
+    for side, other in (("in", "out"), ("out", "in")):
+        base = ONE | {f"{other}_lane": 1, f"{side}_lane": 0, "limit_wo": 7}
+        for unit, end in ends.items():
+            start = f"{side}_{unit}"
+            for value in {0, end - 1, end, (1 << 32) - 1} - {1 << 32}:
+                yield base, {start: value}, ok if value < end else bad
+            step_end = 1 << (15 if unit == "lane" else 31)
+            counts = {name: f"repeat_{name}" for name in ("ho", "wo")} | {"co": "co"}
+            for name in ("ho", "wo", "co", "d0", "d4"):
+                count, step = counts.get(name, f"{name}_count"), f"{name}_{side}_{unit}"
+                for value, status in ((end - 1, ok), (-end, ok), (end, bad), (-end - 1, bad)):
+                    if -step_end <= value < step_end:
+                        yield base, {count: 2, step: value}, status
+                    value //= 4
+                    if -step_end <= value < step_end:
+                        # Four steps are there, and a fifth.
+                        status = ok if -end <= 4 * value < end else bad
+                        yield base, {count: 5, step: value}, status
+                        status = ok if -end <= 5 * value < end else bad
+                        yield base, {count: 6, step: value}, status
+                if end < step_end:
+                    yield base, {count: 1, step: end}, ok
+                    yield base, {count: 65535, step: -end}, bad
+                yield base, {count: 0, step: step_end - 1}, ok
+            # The step on to the rest, and the way over the whole segments, each by itself.
+            step = f"co_{side}_{unit}"
+            for value, status in ((end - 1, ok), (-end, ok), (end, bad), (-end - 1, bad)):
+                if -step_end <= value < step_end:
+                    yield base, {"co": 5, "co_align": 4, step: value}, status
+                    yield base, {"co": 3, "co_align": 4, step: value}, ok
+                    yield base, {"co": 4, "co_align": 4, step: value}, ok
+            for value, status in ((end // 2 - 1, ok), (-end // 2, ok), (end // 2, bad)):
+                if value < step_end:
+                    yield base, {"co": 13, "co_align": 4, step: value}, status
+            # Together they may go further.
+            if end <= step_end:
+                both = {"d1_count": 2, "d4_count": 2, "repeat_ho": 2, start: end - 1}
+                yield (
+                    base,
+                    both | {f"{name}_{side}_{unit}": end - 1 for name in ("d1", "d4", "ho")},
+                    ok,
+                )
+                yield (
+                    base,
+                    both | {f"{name}_{side}_{unit}": -end for name in ("d1", "d4", "ho")},
+                    ok,
+                )
+        # A row may reach as far as it likes, but not step over lanes that are not there.
+        far = {"co": (1 << 24) - 1, "co_align": (1 << 24) - 1}
+        yield base, far, ok
+        across = {f"{side}_mode": 0, f"{side}_lane_step": 1, f"{other}_cell": 16}
+        yield base, across | far, ok
+        yield base, across | far | {f"{side}_lane_step": config.lanes - 1}, ok
+        for step in (0, config.lanes, 65535):
+            yield base, across | {f"{side}_lane_step": step}, bad
+        # Without rows nothing can be judged as it runs.
+        yield base, {f"{side}_lane": config.lanes, "d3_count": 0}, bad
+        yield base, {f"{side}_cell": config.cells, "repeat_ho": 0}, bad
+        yield base, {f"{side}_lane": config.lanes - 1, "d3_count": 0}, ok
+    for name in LOOPS:
+        outside_now = {"in_cell": config.cells, "limit_wo": 0}
+        yield base, outside_now, bad
+        yield base, outside_now | {f"limit_{name}": 1}, ok
+
+
+@pytest.mark.parametrize("config", [TINY, OTHER], ids=["tiny", "other"])
+def test_what_limits_leave_of_the_boxes(config):
+    """Only what could not be added up is rejected; regions are clipped."""
+    table = []
+    for base, changes, status in cases_of_limits(config):
+        # Rows of more than M elements whose regions meet are another rule.
+        f = base | changes
+        if status != Status.OK or not meet(*region(config, f)) or longest_row(f) <= config.lanes:
+            table.append((base, changes, status))
+    assert len(table) > 100
+    run_table(config, table)
 
 
 @each_config
@@ -611,11 +744,21 @@ def test_random_boxes_at_the_limits(config):
         )
         n = rng.choice([1, 2, config.lanes, config.lanes + 1, rng.randint(1, config.cells // g)])
         f |= {"co": n, "co_align": n, "in_lane_step": 1, "out_lane_step": 1}
-        for digit in rng.sample(DIGITS, rng.randint(0, 3)):
-            f[f"{digit}_count"] = rng.choice([1, 2, 3])
+        if rng.random() < 0.5:  # several segments, of rows or of a digit
+            f |= {"co_align": rng.randint(1, n), "co": n * rng.randint(1, 2)}
+        if rng.random() < 0.3:
+            f |= {"segment_is_digit": 1, "n": n, "co_align": 2, "co": rng.randint(1, 5)}
+        counts = {"ho": "repeat_ho", "wo": "repeat_wo"}
+        for name in rng.sample(("ho", "wo", "co", *DIGITS), rng.randint(0, 4)):
+            if name != "co":
+                f[counts.get(name, f"{name}_count")] = rng.choice([1, 2, 3])
             for side in ("in", "out"):
-                f[f"{digit}_{side}_lane"] = rng.randint(-1, 1)
-                f[f"{digit}_{side}_cell"] = g * rng.choice([0, 0, 1, -1, rng.randint(-9, 9)])
+                f[f"{name}_{side}_lane"] = rng.randint(-1, 1)
+                f[f"{name}_{side}_cell"] = g * rng.choice([0, 0, 1, -1, rng.randint(-9, 9)])
+        for name in RECORDS:
+            f |= {f"{name}_tag": rng.randrange(4), f"{name}_multiplier": rng.getrandbits(16)}
+        if rng.random() < 0.2:
+            f |= {"limit_co": rng.getrandbits(32), "row_tag": rng.randrange(4)}
         for side in ("in", "out"):
             f |= {f"{side}_lane": 0, f"{side}_cell": 0}
             lane_low, lane_high, cell_low, cell_high = box(f, side)
@@ -647,7 +790,7 @@ def test_random_programs(config, data):
 
 
 def test_waits_for_the_row_generator_and_for_the_issue():
-    """A verdict stands until it is taken, and until the instruction ahead has issued."""
+    """A verdict stands until it is taken; the next one is passed on once the instruction issued."""
     block = Check(TINY)
     good, next_good = pack(ROW), pack(ROW | {"in_cell": 5})
     rejected = pack(ROW | {"version": 2})
@@ -669,28 +812,34 @@ def test_waits_for_the_row_generator_and_for_the_issue():
         assert ctx.get(block.i_cmd.ready)
         await ctx.tick()
         poke(ctx, block.i_cmd.payload, next_good)
-        for _ in range(2 * LATENCY):  # not issued: the next one is checked, and waits
+        regions = [plain(ctx.get(port)) for port in (block.reads, block.writes)]
+        for cycle in range(25):  # not issued: the next one is checked, and waits
             assert not ctx.get(block.o_job.valid)
             assert not ctx.get(block.i_cmd.ready)
             assert ctx.get(block.busy)
-            assert plain(ctx.get(block.reads))["word_high"] == 0
+            assert ctx.get(block.prepare) == (cycle >= PREPARED)
+            assert [plain(ctx.get(port)) for port in (block.reads, block.writes)] == regions
             await ctx.tick()
         ctx.set(block.issued, 1)
         await ctx.tick()
         ctx.set(block.issued, 0)
-        for cycle in range(PAUSE + 1):
-            assert ctx.get(block.o_job.valid) == (cycle == PAUSE)
+        for cycle in range(1, PASSES + 1):
+            assert ctx.get(block.o_job.valid) == (cycle == PASSES)
             await ctx.tick()
-        assert plain(ctx.get(block.reads))["word_high"] == 1
+        # A rejection waits for the issue, too, but no longer.
         poke(ctx, block.i_cmd.payload, rejected)
-        await ctx.tick().repeat(2 * LATENCY)
-        assert not ctx.get(block.o_code.valid)  # in order
+        for _ in range(LATENCY + 5):
+            assert not ctx.get(block.o_code.valid)
+            assert not ctx.get(block.i_cmd.ready)
+            await ctx.tick()
         ctx.set(block.issued, 1)
         await ctx.tick()
         ctx.set(block.issued, 0)
-        for _ in range(5):  # a rejection stands, too
+        for _ in range(5):  # it stands until it is taken
             assert ctx.get(block.o_code.valid)
             assert ctx.get(block.o_code.payload) == Status.VERSION
+            assert ctx.get(block.prepare)
+            assert not ctx.get(block.o_job.valid)
             assert not ctx.get(block.i_cmd.ready)
             await ctx.tick()
         ctx.set(block.o_code.ready, 1)

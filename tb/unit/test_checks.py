@@ -256,8 +256,9 @@ def test_what_limits_leave_of_range(side, record):
     }
     count = counts.get(record, lambda count: {f"{record}_count": count})
     for number, lane, cell, status in (
-        (2, 63, 0, Status.OK), (2, 64, 0, Status.RANGE), (2, -64, 0, Status.OK),
-        (2, -65, 0, Status.RANGE), (65, 1, 0, Status.RANGE), (64, -1, 0, Status.OK),
+        (2, 63, 0, Status.OK), (2, 64, 0, Status.RANGE), (2, -63, 0, Status.OK),
+        (2, -64, 0, Status.OK), (2, -65, 0, Status.RANGE),
+        (65, 1, 0, Status.RANGE), (64, -1, 0, Status.OK),
         (1, 9999, 0, Status.OK), (0, 9999, 0, Status.OK),
         (2, 0, -(1 << 31), Status.OK), (3, 0, -(1 << 31), Status.OK),
         (4, 0, -(1 << 31), Status.RANGE),
