@@ -6,7 +6,6 @@ import random
 import pytest
 from cornerturn.fields import RECORDS, Tag
 from cornerturn.tiu.bounds import Bounds
-from unit import bench as benches
 from unit.bench import poke, simulate
 
 COORDINATES = (Tag.HO, Tag.WO, Tag.CO)
@@ -179,9 +178,8 @@ def test_limits_that_are_not_there():
 
 
 @pytest.mark.parametrize("last", [65541, pytest.param(131080, marks=pytest.mark.full)])
-def test_coordinates_beyond_all_limits(monkeypatch, last):
+def test_coordinates_beyond_all_limits(last):
     """They saturate, above 2**32 and above 2**33, and an outer loop starts them again."""
-    monkeypatch.setattr(benches, "WATCHDOG_CYCLES", 200_000)
     block = Bounds()
     limit, multiplier, elements = (1 << 32) - 1, (1 << 16) - 1, 7
     latency = len(STAGES) - 1  # from a turn to its row, a row a cycle
@@ -221,7 +219,7 @@ def test_coordinates_beyond_all_limits(monkeypatch, last):
         assert not ctx.get(block.empty)
         assert ctx.get(block.trimmed) == elements
 
-    simulate(block, bench)
+    simulate(block, bench, cycles=200_000)
 
 
 def test_the_row_that_reaches_its_limit_exactly():
