@@ -363,7 +363,6 @@ def slot(config):
             "empty": 1,
             "void": 1,  # its row moves nothing
             "fault": 1,  # its row ends the instruction
-            "fault_window": 1,  # outside the window, not the array
             "swap": 1,
             "fence": 1,
             "halt": 1,

@@ -162,21 +162,19 @@ class Rows(wiring.Component):
                 begin.eq(1),
                 valid["walk"].eq(1),
             ]
-            # Between two blocks of an instruction the other digits have started again already.
-            segment = Mux(block.first, block.walk.segment_is_digit, walk.segment_is_digit)
-            with m.If(segment):
-                m.d.sync += [left[0].eq(block.segment - 1), done[0].eq(block.segment == 1)]
+        # Between two blocks of an instruction the digits have started again by themselves.
         with m.If(take & block.first):
             m.d.sync += [loaded.walk.eq(block.walk), ahead.eq(1), killed.eq(0)]
             job = block.walk.job
             for index in range(len(DIGITS)):
                 count_m1 = Mux(job.empty, 0, block.walk.count_m1[index])
-                last_count = count_m1 == 0
-                if index == 0:
-                    segment_is_count = block.walk.segment_is_digit & ~job.empty
-                    count_m1 = Mux(segment_is_count, block.segment - 1, count_m1)
-                    last_count = Mux(segment_is_count, block.segment == 1, last_count)
-                m.d.sync += [left[index].eq(count_m1), done[index].eq(last_count)]
+                m.d.sync += [left[index].eq(count_m1), done[index].eq(count_m1 == 0)]
+        # But the segment, if it is the count of digit 0, is the block's own.
+        now = Mux(
+            block.first, block.walk.segment_is_digit & ~block.walk.job.empty, walk.segment_is_digit
+        )
+        with m.If(take & now):
+            m.d.sync += [left[0].eq(block.segment - 1), done[0].eq(block.segment == 1)]
 
         starts = begin & loaded.first
         m.d.comb += [
