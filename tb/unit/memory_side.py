@@ -26,6 +26,8 @@ __all__ = [
     "Side",
     "beats_of",
     "bytes_of",
+    "neighbours",
+    "random_options",
     "rows_at",
     "run",
     "some_rows",
@@ -410,3 +412,20 @@ def some_rows(config, rng, count):
         at += length
     rows[-1]["last"] = 1
     return rows
+
+
+def neighbours(config):
+    """Sixty rows, each where the one before ends, up to two bus words long; none is `last`."""
+    lengths = random.Random(7).choices(range(1, 2 * config.bus_width // 8), k=60)
+    rows, at = [], BASE + GAP + 1
+    for length in lengths:
+        rows.append({"address": at, "bytes": length, "last": 0})
+        at += length
+    return rows
+
+
+def random_options(rng, *channels):
+    """How slow the memory is, constantly or not, and how often each channel goes."""
+    longest = rng.choice((0, 3, 20, 200))
+    latency = (lambda: rng.randint(0, longest)) if rng.random() < 0.5 else longest
+    return {"latency": latency, "chance": {name: rng.choice((0.2, 0.7, 1)) for name in channels}}

@@ -6,11 +6,23 @@ import random
 import pytest
 from cornerturn.config import PRESETS
 from cornerturn.soc.mem_reader import MemReader
-from unit.memory_side import BASE, CONFIGS, GAP, beats_of, rows_at, run, some_rows, words_of
+from unit.memory_side import (
+    BASE,
+    CONFIGS,
+    GAP,
+    beats_of,
+    neighbours,
+    random_options,
+    rows_at,
+    run,
+    some_rows,
+    words_of,
+)
 
 each = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 DEFAULT = PRESETS["default"]
 START = BASE + GAP
+CHANNELS = ("ar", "r", "request", "beat")
 
 
 def check(side, rows, out=None):
@@ -58,13 +70,6 @@ def cycles_of(side):
     return [cycle for cycle, _ in side.out]
 
 
-def random_options(rng):
-    longest = rng.choice((0, 3, 20, 200))
-    latency = (lambda: rng.randint(0, longest)) if rng.random() < 0.5 else longest
-    channels = ("ar", "r", "request", "beat")
-    return {"latency": latency, "chance": {name: rng.choice((0.2, 0.7, 1)) for name in channels}}
-
-
 def check_random_rows(config, seeds, count):
     async def scenario(new):
         for seed in seeds:
@@ -72,7 +77,7 @@ def check_random_rows(config, seeds, count):
             rows = some_rows(config, rng, count)
             words = words_of(config, rows)
             errors = set(rng.sample(words, rng.choice((0, 0, 2))))
-            side = new(seed=seed, errors=errors, **random_options(rng))
+            side = new(seed=seed, errors=errors, **random_options(rng, *CHANNELS))
             side.requests = [dict(row) for row in rows]
             await side.until_idle()
             check(side, rows)
@@ -102,11 +107,7 @@ def test_many_rows_of_every_kind(config):
 def test_neighbours_share_words_and_bursts(config):
     """Each bus word once, in bursts as long as can be."""
     size = config.bus_width // 8
-    lengths = random.Random(7).choices(range(1, 2 * size), k=60)
-    rows, at = [], START + 1
-    for length in lengths:
-        rows.append({"address": at, "bytes": length, "last": 0})
-        at += length
+    rows = neighbours(config)
     side = read(config, rows, latency=3)
     words = fetched(side)
     assert words == words_of(config, rows)
@@ -291,7 +292,7 @@ def check_flush(config, seeds):
     async def scenario(new):
         for seed in seeds:
             rng = random.Random(seed)
-            side = new(seed=seed, **random_options(rng))
+            side = new(seed=seed, **random_options(rng, *CHANNELS))
             side.requests = some_rows(config, rng, 60)
             for _ in range(rng.randint(1, 150)):
                 await side.step()

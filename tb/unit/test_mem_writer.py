@@ -12,6 +12,8 @@ from unit.memory_side import (
     GAP,
     beats_of,
     bytes_of,
+    neighbours,
+    random_options,
     rows_at,
     run,
     some_rows,
@@ -21,6 +23,7 @@ from unit.memory_side import (
 each = pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 DEFAULT = PRESETS["default"]
 START = BASE + GAP
+CHANNELS = ("aw", "w", "b", "request", "beat", "answer")
 
 
 class Rows:
@@ -109,13 +112,6 @@ def check_answers(side, rows):
             assert address % size == 0
 
 
-def random_options(rng):
-    longest = rng.choice((0, 3, 20, 200))
-    latency = (lambda: rng.randint(0, longest)) if rng.random() < 0.5 else longest
-    channels = ("aw", "w", "b", "request", "beat", "answer")
-    return {"latency": latency, "chance": {name: rng.choice((0.2, 0.7, 1)) for name in channels}}
-
-
 def check_random_rows(config, seeds, count):
     async def scenario(new):
         for seed in seeds:
@@ -123,7 +119,7 @@ def check_random_rows(config, seeds, count):
             rows = some_rows(config, rng, count)
             words = words_of(config, rows)
             errors = set(rng.sample(words, rng.choice((0, 0, 3))))
-            side = new(seed=seed, errors=errors, **random_options(rng))
+            side = new(seed=seed, errors=errors, **random_options(rng, *CHANNELS))
             before = bytes(side.memory.data)
             job = Rows(config, rows, rng)
             job.offer(side)
@@ -149,11 +145,7 @@ def test_many_rows_of_every_kind(config):
 def test_neighbours_share_words_and_bursts(config):
     """Each bus word once, in bursts as long as can be."""
     size = config.bus_width // 8
-    lengths = random.Random(7).choices(range(1, 2 * size), k=60)
-    rows, at = [], START + 1
-    for length in lengths:
-        rows.append({"address": at, "bytes": length, "last": 0})
-        at += length
+    rows = neighbours(config)
     rows[-1]["last"] = 1
     side = write(config, rows, latency=3)
     assert sent(side) == words_of(config, rows)
@@ -355,7 +347,7 @@ def check_flush(config, seeds):
     async def scenario(new):
         for seed in seeds:
             rng = random.Random(seed)
-            side = new(seed=seed, **random_options(rng))
+            side = new(seed=seed, **random_options(rng, *CHANNELS))
             before = bytes(side.memory.data)
             job = Rows(config, some_rows(config, rng, 60), rng)
             job.offer(side)
