@@ -379,6 +379,7 @@ def slot_write(config):
     return data.StructLayout(
         {
             "valid": 1,
+            "fresh": 1,  # there is a slot: its beat may be merged with the one of the next
             "last": 1,  # of the instruction
             "row_end": 1,  # last write of a serial row that has a successor
             "swap_across": 1,  # an across write of a SWAP: later reads of the SWAP must look out

@@ -15,18 +15,24 @@ CARRIED = ("last", "along", "skip", "step_m1", "word", "code")
 
 def idle_slot(rng, config):
     """No slot: nothing but noise, and no mark that anybody acts on."""
-    return draw(rng, isa.slot_write(config), valid=0, last=0, row_end=0, swap_across=0, held=0)
+    return draw(
+        rng, isa.slot_write(config), valid=0, fresh=0, last=0, row_end=0, swap_across=0, held=0
+    )
 
 
 class Train:
-    """Slots back to back, the beats that come for them, and what must be launched."""
+    """Slots, the beats that come for them, and what must be launched."""
 
-    def __init__(self, rng, config):
+    def __init__(self, rng, config, delay=None):
         self.rng, self.config = rng, config
+        self.delay = delay
         self.slots, self.beats, self.expected = [], [], []
 
-    def row(self, source, destination, cells, *, across=False, held=False):
-        """A row of so many cells, from offset to offset; `across` writes elements of one cell."""
+    def row(self, source, destination, cells, *, across=False, held=False, gaps=False):
+        """A row of so many cells, from offset to offset; `across` writes elements of one cell.
+
+        With `gaps` slots are apart: only where no beat is merged with the one behind it.
+        """
         rng, config = self.rng, self.config
         word = config.beat_cells
         values = [rng.getrandbits(config.cell_width) for _ in range(cells)]
@@ -37,7 +43,9 @@ class Train:
             "along": 1, "held": held}  # fmt: skip
         for b in range(max(reads, writes) + delay):
             write = b - delay
-            slot = idle_slot(rng, config) | common
+            if gaps:
+                self.pause(rng.choice([0, 0, 1, 4]))
+            slot = idle_slot(rng, config) | common | {"fresh": 1}
             expected = None
             if 0 <= write < writes:
                 first = destination if write == 0 else 0
@@ -72,12 +80,12 @@ class Train:
     def check(self):
         """Drive it all, and compare every launch."""
         config = self.config
-        delay, align = config.write_delay, config.align_latency
+        delay, align = self.delay or config.write_delay, config.align_latency
         self.pause(delay + 2)
         stimulus = [{"slot": slot} for slot in self.slots]
         for cycle, beat in enumerate(self.beats[: len(self.slots) - delay]):
             stimulus[cycle + delay - align]["beat"] = beat
-        seen = trace(Aligner(config), stimulus, OUTPUTS)
+        seen = trace(Aligner(config, delay=self.delay), stimulus, OUTPUTS)
         for cycle, slot in enumerate(self.slots[: len(self.slots) - delay]):
             early, outputs = seen[cycle + delay - 1], seen[cycle + delay]
             assert early["early"] == outputs["launched"] == slot
@@ -139,6 +147,21 @@ def test_rows_and_pauses(config):
 
 
 @each_config
+@pytest.mark.parametrize("more", [1, 2, 6])
+def test_slots_that_wait_within_rows(config, more):
+    """Beats that come when they like, with a delay of its own: the one before is kept."""
+    rng = random.Random(37)
+    train = Train(rng, config, delay=config.align_latency + more)
+    word = config.beat_cells
+    for destination in range(word):
+        for _ in range(4 if word < 16 else 1):
+            source = rng.randint(0, destination)
+            train.row(source, destination, rng.randint(1, 5 * word), gaps=True)
+            train.pause(rng.choice([0, 0, 1, 2, 5]))
+    train.check()
+
+
+@each_config
 def test_elements_to_every_offset(config):
     """Across writes: the mask is that of the element's place in the word, whatever its size."""
     rng = random.Random(34)
@@ -152,7 +175,7 @@ def test_elements_to_every_offset(config):
             final = rng.randrange(first, word, size)
             fields = {"along": 0, "code": code, "offset": offset, "first": first, "final": final}
             slot = idle_slot(rng, config) | fields | {"valid": 1, "rotate": 0, "late": 0}
-            slot |= {"swap_across": rng.getrandbits(1), "last": rng.getrandbits(1)}
+            slot |= {"fresh": 1, "swap_across": rng.getrandbits(1), "last": rng.getrandbits(1)}
             beat = cells_of(config, rng.getrandbits(config.beat_width))
             train.add(slot, beat, (slot, dict(enumerate(beat))))
     train.check()

@@ -7,7 +7,7 @@ from cornerturn.tiu.delay_line import DelayLine
 from unit.bench import trace
 
 
-@pytest.mark.parametrize("cycles", [1, 2, 3, 4, 5, 7, 8, 13])
+@pytest.mark.parametrize("cycles", [0, 1, 2, 3, 4, 5, 7, 8, 13])
 @pytest.mark.parametrize("width", [1, 9])
 def test_output_is_input_of_so_many_cycles_ago(cycles, width):
     """Nothing before the first input comes out, after power-up and after a reset in the middle."""

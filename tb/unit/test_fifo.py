@@ -6,7 +6,7 @@ import random
 import pytest
 from amaranth import Module
 from amaranth.lib import wiring
-from cornerturn.soc.fifo import Fifo
+from cornerturn.tiu.fifo import Fifo
 from unit.streams import flow
 
 RATES = [(1, 1), (1, 0.3), (0.3, 1), (0.6, 0.6)]

@@ -18,9 +18,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .. import isa
+from ..tiu.fifo import Fifo
 from . import axi
 from .bursts import Bursts
-from .fifo import Fifo
 from .shapes import (
     BURST_WORDS,
     PATIENCE_CYCLES,

@@ -19,10 +19,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .. import isa
+from ..tiu.fifo import Fifo
 from ..tiu.slice import Slice
 from . import axi
 from .bursts import Bursts
-from .fifo import Fifo
 from .packer import Packer, bus_word
 from .shapes import BURST_WORDS, ROWS_AHEAD, ROWS_ELSEWHERE, Sizes, burst, row_places
 from .walk import Walk

@@ -9,8 +9,8 @@ for the whole array; what crosses a word's border is merged with the beat before
                                                          [ merge ] --> write micro-op + beat
     slot --> delay line --> control .......................................^
 
-`late` (destination offset < source offset): cells from `rotate` on come with the next beat;
-otherwise the cells below `rotate` come from the beat before.
+`late` (destination offset < source offset): cells from `rotate` on come with the next beat, that of
+the next cycle; otherwise the cells below `rotate` come from the beat before, however long ago.
 
 Held rows (`Config.hold_beats`) take their beats from a second delay line.
 """
@@ -28,12 +28,14 @@ __all__ = ["Aligner"]
 class Aligner(wiring.Component):
     """From the write half of a slot and its beat to the write micro-op.
 
-    Latency: `Config.write_delay` cycles from slot to launch, `Config.align_latency` from beat to
-    launch. Nothing waits.
+    Latency: `delay` cycles from slot to launch, `Config.align_latency` from beat to launch. Nothing
+    waits.
 
     Parameters
     ----------
     config : Config
+    delay : int, optional
+        More than `Config.align_latency`; by default that of the chain, `Config.write_delay`.
 
     Members
     -------
@@ -51,8 +53,9 @@ class Aligner(wiring.Component):
         The slot that launches in this cycle.
     """
 
-    def __init__(self, config):
+    def __init__(self, config, *, delay=None):
         self._config = config
+        self._delay = delay or config.write_delay
         super().__init__(
             {
                 "slot": In(isa.slot_write(config)),
@@ -71,7 +74,7 @@ class Aligner(wiring.Component):
         align = config.align_latency
 
         # control[a] is the slot that launches a cycles from now; rotation happens at a = align.
-        line = m.submodules.slots = DelayLine(layout.size, config.write_delay - align - 1)
+        line = m.submodules.slots = DelayLine(layout.size, self._delay - align - 1)
         m.d.comb += line.i.eq(self.slot)
         control = {}
         value = line.o
@@ -90,7 +93,9 @@ class Aligner(wiring.Component):
         rotated = self._rotate(m, beat, control)
         carry = Signal(config.beat_width, reset_less=True)
         old = Signal(config.beat_width, reset_less=True)
-        m.d.sync += [carry.eq(rotated), old.eq(carry)]
+        m.d.sync += carry.eq(rotated)
+        with m.If(control[1].fresh):
+            m.d.sync += old.eq(carry)
         # The last register: the beat of control[1] is in `carry`, its neighbours on both sides.
         out = Signal(config.beat_width, reset_less=True)
         now = control[1]

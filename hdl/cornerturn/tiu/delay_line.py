@@ -22,7 +22,7 @@ class DelayLine(wiring.Component):
     width : int
         Bits.
     cycles : int
-        The latency, at least 1. A few cycles are registers, more are a RAM.
+        The latency; a few cycles are registers, more are a RAM.
 
     Members
     -------

@@ -10,7 +10,7 @@ from amaranth import Module, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..tiu.slice import Slice
+from .slice import Slice
 
 __all__ = ["Fifo"]
 
