@@ -22,6 +22,7 @@ __all__ = [
     "STATUS_BITS",
     "block",
     "block_trace",
+    "byte_region",
     "completion",
     "counters",
     "descriptor",
@@ -224,6 +225,11 @@ def region(config):
 def address(config):
     """A local address."""
     return data.StructLayout({"lane": config.lane_bits, "cell": config.cell_bits})
+
+
+def byte_region(config):
+    """A range of bytes in system memory, ends included."""
+    return data.StructLayout({"valid": 1, "low": config.address_bits, "high": config.address_bits})
 
 
 def place(config):
