@@ -20,6 +20,7 @@ __all__ = [
     "PLACE_ROOM",
     "ROW_CELL_BITS",
     "STATUS_BITS",
+    "awaited_row",
     "block",
     "block_trace",
     "byte_region",
@@ -353,6 +354,22 @@ def row(config):
             "cells": ROW_CELL_BITS,
             "read_beats": ROW_CELL_BITS,
             "write_beats": ROW_CELL_BITS,
+        }
+    )
+
+
+def awaited_row(config):
+    """A row whose source is memory, from its request until its beats come."""
+    return data.StructLayout(
+        {
+            "first": 1,  # of its instruction
+            "last": 1,
+            "begin": 1,  # first of its block
+            "void": 1,
+            "fault": 1,
+            "lane": config.lane_bits,  # of its destination
+            "offset": config.address_bits,  # cells, or bytes in memory
+            "cells": ROW_CELL_BITS,
         }
     )
 
