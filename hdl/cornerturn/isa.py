@@ -331,6 +331,7 @@ def job(config):
             "serial": 1,  # source and destination meet: one row at a time
             "in_along": 1,
             "out_along": 1,
+            "out_memory": 1,  # its destination is system memory: dense beats
             "in_step_m1": config.lane_bits,
             "out_step_m1": config.lane_bits,
             "code": (config.element_codes - 1).bit_length(),
@@ -381,6 +382,7 @@ def slot(config):
             "starts": 1,  # first slot of its instruction
             "ends": 1,  # last slot of its instruction
             "begin": 1,  # first slot of its row
+            "end": 1,  # last slot of its row
             "block": 1,  # first slot of its block
             "more_rows": 1,  # its row is not the last
             "empty": 1,
@@ -402,7 +404,8 @@ def slot_write(config):
     return data.StructLayout(
         {
             "valid": 1,
-            "fresh": 1,  # there is a slot: its beat may be merged with the one of the next
+            "fresh": 1,  # there is a beat, which may be merged with the one of the next slot
+            "memory": 1,  # bound for system memory
             "last": 1,  # of the instruction
             "row_end": 1,  # last write of a serial row that has a successor
             "swap_across": 1,  # an across write of a SWAP: later reads of the SWAP must look out

@@ -73,11 +73,59 @@ def test_first_and_last_slots_are_marked(name):
             for slot in range(size):
                 begin, end = slot == 0, slot == size - 1
                 expected.append({
-                    "starts": begin and row["first"], "ends": end and row["last"], "begin": begin,
+                    "starts": begin and row["first"], "ends": end and row["last"],
+                    "begin": begin, "end": end,
                     "block": begin and row["begin"], "more_rows": not row["last"],
                     "void": row["void"], "fault": 0,
                 })  # fmt: skip
     assert [{name: slot[name] for name in expected[0]} for _, slot in given] == expected
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_rows_to_memory(name):
+    """Read from an offset they are written a slot later; no slot needs the beat behind it."""
+    config = CONFIGS[name]
+    rng = random.Random(55)
+    word = config.beat_cells
+    tiles, expected = [], []
+    for _ in range(40):
+        tile = Tile(rng, config)
+        ((row, _),) = tile.rows()
+        start = tile.starts[0]
+        source = start["in"]["cell"] % word * tile.along["in"]
+        cells = row["cells"]
+        reads, writes = -(-(source + cells) // word), -(-cells // word)
+        row["job"] |= {"out_memory": 1, "out_along": 0}
+        row["out"] = {"lane": 0, "offset": rng.getrandbits(config.address_bits)}
+        row["write_beats"] = writes
+        later = int(source > 0)
+        size = writes + later
+        slots = [
+            {"read": k < reads, "write": k >= later, "fresh": k < reads, "memory": 1, "late": 0,
+             "rotate": -source % word, "last": k == size - 1, "end": k == size - 1}
+            for k in range(size)
+        ]  # fmt: skip
+        assert size in (max(reads, writes), reads + 1)
+        tiles.append(Fixed(row, slots))
+        expected += slots
+    _, given = play(config, tiles, take=0.7)
+    for (_, slot), wanted in zip(given, expected, strict=True):
+        write = slot["write"]
+        found = {name: write[name] for name in ("fresh", "memory", "late", "rotate", "last")}
+        found |= {"read": slot["read"]["valid"], "write": write["valid"], "end": slot["end"]}
+        if not wanted["write"]:
+            wanted = wanted | {"rotate": found["rotate"]}
+        assert found == wanted
+
+
+class Fixed:
+    """One row, and its slots."""
+
+    def __init__(self, row, slots):
+        self._row, self._slots = row, slots
+
+    def rows(self):
+        yield self._row, self._slots
 
 
 async def offer(ctx, block, row):

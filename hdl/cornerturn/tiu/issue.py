@@ -152,7 +152,7 @@ class Issue(wiring.Component):
             self.o_read.valid.eq(read_valid),
             self.o_write.eq(slot.write),
             self.o_write.valid.eq(fire & slot.write.valid),
-            self.o_write.fresh.eq(fire),
+            self.o_write.fresh.eq(fire & slot.write.fresh),
             self.o_write.last.eq((fire & slot.write.last) | terminate),
             self.o_write.row_end.eq(fire & slot.write.row_end),
             self.issued.eq(fire & starts),

@@ -8,6 +8,12 @@ A slot reads at most one beat and writes at most one::
     read (nr = 2)     r0    r1    -                           r0    r1    ..
     write (nw = 3)    w0    w1    w2                          -     -     w0    w1
 
+A row that goes to memory from an offset in a word is written a slot later than it is read: so no
+slot needs the beat of the one behind it, and any of them may wait::
+
+    read (nr = 3)     r0    r1    r2
+    write (nw = 2)    -     w0    w1
+
 A row of a SWAP takes two slots a word: across -> along, then along -> across (`back`). Both use the
 same positions in the beat, so nothing is rotated.
 """
@@ -87,7 +93,8 @@ class Sequencer(wiring.Component):
         final_write = Signal(reset_less=True)
         reading = Signal(reset_less=True)
         more_writes = Signal(reset_less=True)
-        wait = Signal(range(config.hold_beats + 1), reset_less=True)  # slots to its first write
+        # Slots to its first write.
+        wait = Signal(range(max(config.hold_beats, 1) + 1), reset_less=True)
         tail = Signal(bits, reset_less=True)  # last cell of the source's last beat
         tail_out = Signal(bits, reset_less=True)
         rotate = Signal(bits, reset_less=True)
@@ -123,6 +130,7 @@ class Sequencer(wiring.Component):
             slot.starts.eq(begin & row.first),
             slot.ends.eq(end & row.last),
             slot.begin.eq(begin),
+            slot.end.eq(end),
             slot.block.eq(begin & row.begin),
             slot.more_rows.eq(~row.last),
             slot.empty.eq(job.empty),
@@ -143,6 +151,8 @@ class Sequencer(wiring.Component):
             read.offset.eq(source.cell[:bits]),
             read.code.eq(job.code),
             write.valid.eq(writing),
+            write.fresh.eq(reading | ~job.out_memory),
+            write.memory.eq(job.out_memory),
             write.last.eq(last_write & (row.last | row.fault)),
             write.row_end.eq(last_write & job.serial & ~row.last & ~row.void),
             write.swap_across.eq(back),
@@ -243,10 +253,12 @@ class Sequencer(wiring.Component):
                 tail.eq(new.cells + offset_in - 1),
                 tail_out.eq(new.cells + offset_out - 1),
                 rotate.eq(Mux(new.job.swap, 0, offset_out - offset_in)),
-                late.eq(offset_out < offset_in),
+                late.eq((offset_out < offset_in) & ~new.job.out_memory),
                 advance.eq(((new.job.in_step_m1 + 1) << bits) >> new.job.code),
                 advance_out.eq(((new.job.out_step_m1 + 1) << bits) >> new.job.code),
             ]
+            with m.If(new.job.out_memory & (offset_in != 0)):
+                m.d.sync += [wait.eq(1), slots.eq(new.write_beats + 1), final_slot.eq(0)]
             if config.hold_beats:
                 with m.If(new.job.serial & ~new.void & (new.read_beats > config.protected_beats)):
                     m.d.sync += [
