@@ -3,8 +3,8 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 from cornerturn.tiu.stage import Stage
+from unit.bench import simulate
 
 
 def follow(blocks, *, load=1.0, store=1.0, rows=1, seed=0):
@@ -16,7 +16,7 @@ def follow(blocks, *, load=1.0, store=1.0, rows=1, seed=0):
     stage = Stage()
     events = {name: [] for name in ("load_begins", "filled", "store_begins", "emptied")}
 
-    async def bench(ctx):
+    async def bench(ctx, reset):
         ctx.set(stage.start, 1)
         ctx.set(stage.paired, 1)
         await ctx.tick()
@@ -40,10 +40,7 @@ def follow(blocks, *, load=1.0, store=1.0, rows=1, seed=0):
             cycle += 1
             assert cycle < 1000, "the pair stands still"
 
-    simulator = Simulator(stage)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulate(stage, bench)
     return events
 
 
@@ -71,7 +68,7 @@ def test_a_tile_without_a_partner_never_waits():
     """Also when the pair before ended with its halves full or taken."""
     stage = Stage()
 
-    async def bench(ctx):
+    async def bench(ctx, reset):
         assert ctx.get(stage.may_load)
         assert ctx.get(stage.may_store)
         for paired in (1, 0):
@@ -86,7 +83,4 @@ def test_a_tile_without_a_partner_never_waits():
                 await ctx.tick()
                 ctx.set(stage.load_begins, 0)
 
-    simulator = Simulator(stage)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulate(stage, bench)

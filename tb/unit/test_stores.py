@@ -4,9 +4,9 @@ import random
 from collections import deque
 
 import pytest
-from amaranth.sim import Simulator
 from cornerturn.config import PRESETS, Config
 from cornerturn.tiu.stores import Stores, depth
+from unit.bench import simulate
 
 CONFIGS = {
     "tiny": PRESETS["tiny"],
@@ -38,16 +38,13 @@ class Bench:
     def run(self, *, cycles=6000):
         self.dut = Stores(self.config)
         self.limit = cycles
-        simulator = Simulator(self.dut)
-        simulator.add_clock(1e-6)
-        simulator.add_testbench(self._bench)
-        simulator.run()
+        simulate(self.dut, self._bench)
         return self
 
     def of(self, what):
         return [(cycle, value) for cycle, name, value in self.events if name == what]
 
-    async def _bench(self, ctx):
+    async def _bench(self, ctx, reset):
         dut, rng = self.dut, self.rng
         go, ask, take = self.chances
         slots = deque(
@@ -90,7 +87,7 @@ class Bench:
                 self.events.append((cycle, "beat", ctx.get(dut.o_beat.payload)))
             if settled:
                 self.events.append((cycle, "settled", None))
-                if not slots and not any(line) and number and len(self.of("begins")) > 0:
+                if number and not slots and not any(line):
                     return
             await ctx.tick()
         raise AssertionError("not settled in time")
@@ -118,7 +115,7 @@ def test_everything_comes_in_order(config, go, ask, take, serial):
     # Settled: between two rows at most, and never while something is under way.
     begins = [cycle for cycle, _ in bench.of("begins")]
     ends = [taken[sum(number for _, number in rows[: k + 1]) - 1] for k in range(len(rows))]
-    busy = [(begin, end) for begin, end in zip(begins, ends, strict=True)]
+    busy = list(zip(begins, ends, strict=True))
     for cycle, _ in bench.of("settled"):
         assert not any(begin < cycle <= end for begin, end in busy)
 

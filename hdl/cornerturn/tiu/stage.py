@@ -15,9 +15,9 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["HALVES", "Stage"]
+__all__ = ["Stage"]
 
-HALVES = 2
+_HALVES = 2
 
 
 class Stage(wiring.Component):
@@ -55,8 +55,8 @@ class Stage(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         active = Signal()
-        free = Signal(range(HALVES + 1))
-        full = Signal(range(HALVES + 1))
+        free = Signal(range(_HALVES + 1))
+        full = Signal(range(_HALVES + 1))
         m.d.comb += [
             self.may_load.eq(~active | (free != 0)),
             self.may_store.eq(~active | (full != 0)),
@@ -66,5 +66,5 @@ class Stage(wiring.Component):
             full.eq(full - self.store_begins + self.filled),
         ]
         with m.If(self.start):
-            m.d.sync += [active.eq(self.paired), free.eq(HALVES), full.eq(0)]
+            m.d.sync += [active.eq(self.paired), free.eq(_HALVES), full.eq(0)]
         return m
